@@ -1,0 +1,158 @@
+"""A finding: one broken promise, as data. Every report format is a view of a list of these."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Severity = Literal["error", "warning", "info"]
+Confidence = Literal["certain", "likely"]
+Status = Literal["new", "baseline", "suppressed", "accepted"]
+
+SEVERITY_RANK: dict[str, int] = {"info": 0, "warning": 1, "error": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file. Lines and columns are 1-based; None where unknown."""
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One replacement of the text between two places of one file."""
+
+    location: Location
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that mend a finding. `safe` means: the program's numbers cannot change."""
+
+    description: str
+    edits: tuple[Edit, ...]
+    safe: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One broken promise.
+
+    `message` is one sentence that says what is wrong, with the numbers. `subject` names the thing at
+    fault (a tensor path, a contract key, a collective's kind and axes) without line numbers: rule, step
+    and subject make the fingerprint, so it survives line shifts and is the same on every target.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    subject: str
+    confidence: Confidence = "certain"
+    step: str | None = None
+    targets: tuple[str, ...] = ()
+    location: Location | None = None
+    key: str | None = None
+    instruction: str | None = None
+    expected: str | None = None
+    found: str | None = None
+    evidence: tuple[str, ...] = ()
+    help: str | None = None
+    fix: Fix | None = None
+    status: Status = "new"
+    caused_by: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hex digits over code, step and subject."""
+        identity = "\0".join((self.code, self.step or "", self.subject))
+        return hashlib.sha256(identity.encode()).hexdigest()[:16]
+
+    @property
+    def is_root(self) -> bool:
+        return self.caused_by is None
+
+    def as_json(self) -> dict[str, Any]:
+        """The finding in the published shape; unknown places are null."""
+        place = self.location or Location(path="")
+        return {
+            "code": self.code,
+            "name": self.name,
+            "step": self.step,
+            "targets": list(self.targets),
+            "severity": self.severity,
+            "confidence": self.confidence,
+            "message": self.message,
+            "path": place.path or None,
+            "line": place.line,
+            "column": place.column,
+            "end_line": place.end_line,
+            "end_column": place.end_column,
+            "key": self.key,
+            "instruction": self.instruction,
+            "expected": self.expected,
+            "found": self.found,
+            "evidence": list(self.evidence),
+            "help": self.help,
+            "fix": _fix_as_json(self.fix),
+            "fingerprint": self.fingerprint,
+            "status": self.status,
+            "caused_by": self.caused_by,
+        }
+
+
+def _fix_as_json(fix: Fix | None) -> dict[str, Any] | None:
+    if fix is None:
+        return None
+    return {
+        "description": fix.description,
+        "safe": fix.safe,
+        "edits": [
+            {
+                "path": edit.location.path,
+                "line": edit.location.line,
+                "column": edit.location.column,
+                "end_line": edit.location.end_line,
+                "end_column": edit.location.end_column,
+                "text": edit.text,
+            }
+            for edit in fix.edits
+        ],
+    }
+
+
+def merge_targets(findings: Iterable[Finding]) -> list[Finding]:
+    """One finding for each fingerprint: the same cause seen on several targets lists them all."""
+    merged: dict[str, Finding] = {}
+    for finding in findings:
+        seen = merged.get(finding.fingerprint)
+        if seen is None:
+            merged[finding.fingerprint] = finding
+        else:
+            targets = seen.targets + tuple(t for t in finding.targets if t not in seen.targets)
+            merged[finding.fingerprint] = replace(seen, targets=targets)
+    return list(merged.values())
+
+
+def sort_key(finding: Finding) -> tuple[Any, ...]:
+    """Most severe first, then by place: the order of every report."""
+    place = finding.location or Location(path="")
+    return (
+        -SEVERITY_RANK[finding.severity],
+        place.path,
+        place.line or 0,
+        place.column or 0,
+        finding.code,
+        finding.subject,
+    )

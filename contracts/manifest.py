@@ -1,0 +1,290 @@
+"""The shape of a capture: what `runtime/` writes and `hlo_tools/` reads back. One capture holds one target.
+
+    DIR/manifest.json            written last; a folder without it is not a capture
+    DIR/<step>/facts.json        StepFacts: arguments, outputs, jaxpr facts, warnings, error
+    DIR/<step>/jaxpr.txt.gz      the traced program
+    DIR/<step>/stablehlo.mlir.gz the lowered program, with locations
+    DIR/<step>/partitioned.hlo.txt.gz   after SPMD partitioning
+    DIR/<step>/optimized.hlo.txt.gz     what runs
+    DIR/<step>/optimized.hlo.pb.gz      HloProto of the same, with BufferAssignment and heap traces
+    DIR/<step>/stderr.txt        what compiler and user code wrote to file descriptor 2
+    DIR/<step>/run.json          RunFacts, where the step was executed
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+CAPTURE_SCHEMA = 1
+
+Phase = Literal["build", "trace", "lower", "compile", "run"]
+
+
+class Fact(BaseModel):
+    """A part of a capture. Keys of a later minor version are kept out of the way, never an error."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Frame(Fact):
+    """One Python frame. `path` is relative to the project root where the file lies below it."""
+
+    path: str
+    line: int
+    column: int | None = None
+    function: str = ""
+
+
+class MeshFact(Fact):
+    """The mesh the step was compiled for. Partition i of the program is `device_ids[i]`, in mesh order."""
+
+    axes: dict[str, int]
+    dcn: dict[str, int] = {}
+    device_ids: list[int] = []
+    axis_types: list[str] = []
+
+
+class Provenance(Fact):
+    """Where a capture comes from: enough to make it again."""
+
+    tool: str
+    python: str
+    jax: str | None = None
+    jaxlib: str | None = None
+    libtpu: str | None = None
+    flax: str | None = None
+    optax: str | None = None
+    commit: str | None = None
+    dirty: bool | None = None
+    contract_digest: str
+    source_digest: str | None = None
+    target: str
+    effort: str = "full"
+    xla_flags: list[str] = []
+
+
+class Manifest(Fact):
+    """A capture's table of contents: `files` gives the sha256 of every file beside it."""
+
+    schema_version: int
+    provenance: Provenance
+    devices: int
+    device_kind: str
+    mesh: MeshFact | None
+    steps: list[str]
+    files: dict[str, str]
+
+
+class Leaf(Fact):
+    """One array that enters or leaves the step.
+
+    `argument` is the name of the top-level argument (outputs: "" ), `path` the pytree path below it joined
+    with `/` (`params/layers/attn/wq`, `opt_state/1/0/mu/layers/attn/wq`). `spec` has, for each dimension, the
+    mesh axes it is split over; None where the placement was left to the compiler. `local_shape` and
+    `bytes` are per device; `spec`, `local_shape` and `bytes` describe what the *compiled* program uses.
+    `asked` is the placement the step's abstract argument carried. `parameter` is the flat parameter number in the compiled
+    program, None where the compiler dropped an unused argument. `aliased` says that the program reuses the buffer for an output.
+    """
+
+    argument: str
+    path: str
+    shape: list[int]
+    dtype: str
+    weak_type: bool = False
+    asked: list[list[str]] | None = None
+    spec: list[list[str]] | None = None
+    local_shape: list[int] | None = None
+    bytes: int | None = None
+    donated: bool = False
+    aliased: bool = False
+    parameter: int | None = None
+
+
+class CallbackFact(Fact):
+    """A host callback, infeed or outfeed in the jaxpr."""
+
+    primitive: str
+    loop_depth: int = 0
+    frames: list[Frame] = []
+
+
+class ConstantFact(Fact):
+    """An array closed over by the traced function; `frames` is its first use."""
+
+    shape: list[int]
+    dtype: str
+    bytes: int
+    frames: list[Frame] = []
+
+
+class LoopFact(Fact):
+    """A scan or while; `length` is None where it is not static."""
+
+    primitive: str
+    length: int | None
+    depth: int
+    frames: list[Frame] = []
+
+
+class RepeatFact(Fact):
+    """`copies` equal blocks of `equations` equations that stand unrolled in one jaxpr; frames of the first."""
+
+    copies: int
+    equations: int
+    frames: list[Frame] = []
+
+
+class DotFact(Fact):
+    """Matrix products by dtype; frames of the first."""
+
+    lhs: str
+    rhs: str
+    out: str
+    count: int
+    frames: list[Frame] = []
+
+
+class RematFact(Fact):
+    """A `jax.checkpoint` region."""
+
+    policy: str | None
+    loop_depth: int
+    frames: list[Frame] = []
+
+
+class AxisUseFact(Fact):
+    """A collective the user wrote (`psum`, `all_gather` in shard_map) or a reshard / sharding constraint."""
+
+    primitive: str
+    axes: list[str]
+    shape: list[int]
+    dtype: str
+    frames: list[Frame] = []
+
+
+class JaxprFacts(Fact):
+    """What the traced program holds, independent of any compiler."""
+
+    equations: int
+    callbacks: list[CallbackFact] = []
+    constants: list[ConstantFact] = []
+    loops: list[LoopFact] = []
+    repeats: list[RepeatFact] = []
+    dots: list[DotFact] = []
+    remats: list[RematFact] = []
+    axis_uses: list[AxisUseFact] = []
+    dynamic_shapes: list[Frame] = []
+
+
+class StepError(Fact):
+    """A recognised JAX error inside the user's step. `kind` is one of indivisible, unknown-axis, ambiguous-sharding,
+    sharding-mismatch, concretization, out-of-memory, other-trace."""
+
+    kind: str
+    type: str
+    message: str
+    phase: Phase
+    frames: list[Frame] = []
+
+
+class CompilerWarning(Fact):
+    """`kind` is one of involuntary-rematerialization, donation-unusable, other."""
+
+    kind: str
+    message: str
+    frames: list[Frame] = []
+
+
+class MemoryFacts(Fact):
+    """`CompiledMemoryStats`, bytes per device."""
+
+    argument_bytes: int
+    output_bytes: int
+    alias_bytes: int
+    temp_bytes: int
+    code_bytes: int
+
+
+class SignatureFact(Fact):
+    """One declared input signature and the digest of the program it traces to."""
+
+    shapes: dict[str, list[int]]
+    program: str
+    difference: str | None = None
+
+
+class StepFacts(Fact):
+    """Everything about one step except its program texts."""
+
+    step: str
+    entry: str
+    entry_frame: Frame | None = None
+    fn_frame: Frame | None = None
+    argument_names: list[str] = []
+    static: dict[str, str] = {}
+    donate: list[str] = []
+    carry: dict[str, str] = {}
+    arguments: list[Leaf] = []
+    outputs: list[Leaf] = []
+    jaxpr: JaxprFacts | None = None
+    signatures: list[SignatureFact] = []
+    memory: MemoryFacts | None = None
+    warnings: list[CompilerWarning] = []
+    error: StepError | None = None
+    seconds: dict[str, float] = Field(default_factory=dict, description="Wall seconds by phase; never part of a finding.")
+
+
+class CompileEvent(Fact):
+    """One compile of the step while it ran; `reason` names the argument and both values where JAX says so."""
+
+    index: int
+    reason: str
+    argument: str | None = None
+    frames: list[Frame] = []
+
+
+class TransferEvent(Fact):
+    """A device value that was read on the host (or a callback that ran) during the loop."""
+
+    index: int
+    kind: str
+    frames: list[Frame] = []
+
+
+class Comparison(Fact):
+    """Sharded against one device, norm-wise, for one value.
+
+    `ratio` = norm2(sharded - reference) / bound; at most 1 is clean. `bound` and `floor` (the smallest relative
+    error that could have been seen) are stated by the method that made them.
+    """
+
+    role: Literal["loss", "metric", "gradient", "first_moment"]
+    path: str
+    ratio: float | None
+    error: float | None
+    bound: float | None
+    floor: float | None
+    method: str
+    sharded: float | None = Field(default=None, description="The value itself, for scalars.")
+    reference: float | None = None
+
+
+class NotCompared(Fact):
+    """What could not be judged, and why."""
+
+    what: str
+    reason: str
+
+
+class RunFacts(Fact):
+    """What happened while k steps ran on the target's devices."""
+
+    steps: int
+    compiles: list[CompileEvent] = []
+    transfers: list[TransferEvent] = []
+    losses: list[float] = []
+    comparisons: list[Comparison] = []
+    not_compared: list[NotCompared] = []
+    error: StepError | None = None

@@ -1,0 +1,40 @@
+"""The contract's sections as pydantic models: names, types, units and ranges; no cross-field rules."""
+
+from .architecture import DenseModel, DtypesSection, ListedModel, OptimizerSection
+from .base import format_bytes, parse_bytes
+from .contract import Contract
+from .program import AllowedCollective, CollectivesSection, Deviation, ExpectedCollective, GraphSection, MemorySection
+from .sharding import (
+    AccumulationSection,
+    BatchSection,
+    MeshSection,
+    ParameterRule,
+    ParametersSection,
+    TargetSection,
+    as_axes,
+)
+from .step import StepSection
+
+__all__ = [
+    "AccumulationSection",
+    "AllowedCollective",
+    "BatchSection",
+    "CollectivesSection",
+    "Contract",
+    "DenseModel",
+    "Deviation",
+    "DtypesSection",
+    "ExpectedCollective",
+    "GraphSection",
+    "ListedModel",
+    "MemorySection",
+    "MeshSection",
+    "OptimizerSection",
+    "ParameterRule",
+    "ParametersSection",
+    "StepSection",
+    "TargetSection",
+    "as_axes",
+    "format_bytes",
+    "parse_bytes",
+]

@@ -1,0 +1,59 @@
+"""What every section of a contract shares: unknown keys are errors, values are frozen, sizes have units."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+
+_UNITS = {"": 1, "B": 1}
+_UNITS |= {f"{p}B": 1000**n for n, p in enumerate("kMGT", start=1)} | {"KB": 1000}
+_UNITS |= {f"{p}iB": 1024**n for n, p in enumerate("KMGT", start=1)} | {"kiB": 1024}
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
+
+
+class Section(BaseModel):
+    """A part of a contract."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+
+def parse_bytes(value: Any) -> int:
+    """`64KiB`, `16 GiB`, `1.5MB` or a plain count of bytes, as an integer number of bytes.
+
+    Raises ValueError for anything else, with the units that are known.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise ValueError(f"expected a size such as 64KiB or 16GiB, found {value!r}")
+    if isinstance(value, int):
+        if value < 0:
+            raise ValueError(f"a size cannot be negative, found {value}")
+        return value
+    match = _SIZE.fullmatch(value)
+    if match is None or match[2] not in _UNITS:
+        raise ValueError(
+            f"expected a size such as 64KiB or 16GiB, found {value!r}; units are B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
+        )
+    return round(float(match[1]) * _UNITS[match[2]])
+
+
+Bytes = Annotated[
+    int,
+    BeforeValidator(parse_bytes),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*[A-Za-z]*$"}]}
+    ),
+]
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def format_bytes(count: int) -> str:
+    """A count of bytes as people read it: `1.25 GiB`, `512 B`."""
+    size = float(count)
+    for unit in _BINARY:
+        if abs(size) < 1024 or unit == _BINARY[-1]:
+            return f"{int(size)} B" if unit == "B" else f"{size:.2f} {unit}"
+        size /= 1024
+    raise AssertionError("unreachable")

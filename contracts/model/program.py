@@ -1,0 +1,76 @@
+"""Sections `collectives`, `memory`, `graph` and `deviations`: what the compiled program may contain."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any, Literal
+
+from pydantic import Field
+
+from .base import Bytes, Section
+from .sharding import Axes
+
+CollectiveKind = Literal[
+    "all-gather",
+    "all-reduce",
+    "reduce-scatter",
+    "all-to-all",
+    "ragged-all-to-all",
+    "collective-permute",
+    "collective-broadcast",
+    "send-recv",
+]
+
+
+class ExpectedCollective(Section):
+    """All collectives of one kind over one set of axes, summed over a step."""
+
+    kind: CollectiveKind
+    axes: Axes
+    count: int = Field(ge=0, description="Executions in one step, loops multiplied.")
+    elements: int | None = Field(default=None, ge=0, description="Elements per device in one step, loops multiplied.")
+    ring_bytes: Bytes | None = Field(default=None, description="Bytes sent per device in one step by a ring.")
+    review: str | None = Field(default=None, description="Left by `init`: found, not yet confirmed by a person.")
+
+
+class AllowedCollective(Section):
+    """Collectives that are fine without being planned, such as metric reductions."""
+
+    kind: CollectiveKind
+    axes: Axes
+    elements_max: int = Field(ge=0, description="Largest single collective, in elements.")
+    reason: str
+
+
+class CollectivesSection(Section):
+    """The communication of one step."""
+
+    expect: Literal["closed_form"] | list[ExpectedCollective] = "closed_form"
+    allow: list[AllowedCollective] = Field(default_factory=list)
+
+
+class MemorySection(Section):
+    """Device memory of one step, per device."""
+
+    hbm: Bytes | None = Field(default=None, description="Arguments + un-aliased outputs + packed temp + code must fit.")
+    classes: dict[str, Bytes] = Field(
+        default_factory=dict, description="Upper bound per buffer class: parameter, optimizer_slot, activation_temporary, ..."
+    )
+
+
+class GraphSection(Section):
+    """What the traced and compiled graph may hold."""
+
+    host_callbacks: Literal["forbid", "allow"] = "allow"
+    constants_max: Bytes | None = Field(default=None, description="Largest closed-over constant.")
+    repeated_blocks_max: int | None = Field(default=None, ge=1, description="Copies of one block that may stand unrolled.")
+    dynamic_shapes: Literal["forbid", "allow"] = "allow"
+
+
+class Deviation(Section):
+    """A finding that is accepted, with its reason and optionally its end."""
+
+    rule: str = Field(description="Rule code or name.")
+    match: dict[str, Any] = Field(default_factory=dict, description="Fields of the finding that must agree.")
+    reason: str = Field(min_length=1)
+    until: date | None = Field(default=None, description="Last day on which it is accepted.")

@@ -1,0 +1,67 @@
+"""Sections `mesh`, `targets`, `batch` and `parameters`: where every tensor lives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from .base import Bytes, Section
+
+Axes = str | list[str] | None
+"""One mesh axis, several, or none (replicated)."""
+
+
+def as_axes(axes: Axes) -> tuple[str, ...]:
+    """The mesh axes as a tuple; none is the empty tuple."""
+    if axes is None:
+        return ()
+    return (axes,) if isinstance(axes, str) else tuple(axes)
+
+
+class MeshSection(Section):
+    """The logical device mesh."""
+
+    axes: dict[str, int] = Field(description="Axis name -> size, outermost first.")
+    dcn: dict[str, int] = Field(default_factory=dict, description="Axis name -> size across slices or hosts.")
+
+
+class TargetSection(Section):
+    """A target, and the mesh it uses where that differs from the contract's."""
+
+    target: str = Field(description="`cpu:8`, `tpu:v5e:4x4`, `cuda:h100:1x8`.")
+    mesh: MeshSection | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_name(cls, value: Any) -> Any:
+        return {"target": value} if isinstance(value, str) else value
+
+
+class BatchSection(Section):
+    """The global batch of one step and the mesh axes it is split over."""
+
+    size: int = Field(ge=1, description="Sequences (examples) in the global batch of one step.")
+    axes: Axes = Field(default=None, description="Mesh axes the batch dimension is split over.")
+
+
+class AccumulationSection(Section):
+    """Gradient accumulation."""
+
+    microbatches: int = Field(default=1, ge=1, description="Microbatches in one step.")
+    arg: str | None = Field(default=None, description="The build argument that sets the number of microbatches.")
+
+
+class ParameterRule(Section):
+    """Parameters whose path matches have these logical axes, one for each dimension."""
+
+    match: str = Field(description="Regular expression, matched against the end of the path at a `/` boundary.")
+    axes: list[str | None] = Field(description="Logical (or mesh) axis of each dimension; null is replicated.")
+
+
+class ParametersSection(Section):
+    """How parameters are placed: logical axes, mapped to mesh axes."""
+
+    logical_axes: dict[str, Axes] = Field(default_factory=dict, description="Logical axis -> mesh axis, axes or null.")
+    rules: list[ParameterRule] = Field(default_factory=list, description="First match wins.")
+    replicated_max: Bytes | None = Field(default=None, description="Largest parameter that may be replicated.")

@@ -1,0 +1,1 @@
+"""The ledgers a contract predicts in closed form. Never reads a program."""

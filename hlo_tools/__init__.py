@@ -1,0 +1,1 @@
+"""What the compiler made, at every level, as ledgers. Imports no jax."""

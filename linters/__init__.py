@@ -1,0 +1,1 @@
+"""Promise against fact: pure rules over contracts and captures. Imports no jax."""

@@ -1,0 +1,39 @@
+"""What a rule is: one module that carries its code, name, severity, documentation and a pure check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..contracts.finding import Confidence, Finding, Severity
+
+Evidence = Literal["contract", "source", "trace", "program", "run", "batch", "checkpoint", "record"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One promise that can be broken.
+
+    `doc` is the module docstring of the rule, with the headings *What it does*, *Why is this bad?*, *Example*,
+    *Use instead* and *References*; `explain`, the docs and the registry's test read it. `check` is pure: the
+    same facts give the same findings.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    evidence: Evidence
+    doc: str
+    check: Callable[[Any], Iterable[Finding]]
+    confidence: Confidence = "certain"
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the documentation."""
+        return self.doc.strip().splitlines()[0]
+
+    def finding(self, message: str, *, subject: str, **fields: Any) -> Finding:
+        """A finding of this rule; `fields` are those of Finding."""
+        fields = {"severity": self.severity, "confidence": self.confidence} | fields
+        return Finding(code=self.code, name=self.name, message=message, subject=subject, **fields)

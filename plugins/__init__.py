@@ -1,0 +1,1 @@
+"""The application: command line, pipelines, reporters, pytest plugin and hooks."""

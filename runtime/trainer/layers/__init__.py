@@ -1,0 +1,7 @@
+"""The blocks of the decoder. Each file holds one block and its formula."""
+
+from .attention import Attention
+from .mlp import Mlp
+from .norm import RmsNorm
+
+__all__ = ["Attention", "Mlp", "RmsNorm"]

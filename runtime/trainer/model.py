@@ -1,0 +1,113 @@
+"""The decoder: embedding, L equal layers in one scan, final norm, head.
+
+    x_0 = E[tokens];  x_{l+1} = y_l + Mlp(norm(y_l)),  y_l = x_l + Attention(norm(x_l));  logits = norm(x_L) W
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from .config import TrainerConfig
+from .layers import Attention, Mlp, RmsNorm
+from .layers.weight import gathered, weight
+from .mesh import Placement
+
+Params = dict[str, Any]
+"""Nested dicts of arrays; `/`-joined they are the names used in contracts: `layers/attn/wq`."""
+
+
+class Layer(nnx.Module):
+    """One pre-norm block, or L of them stacked along a leading dimension of every parameter."""
+
+    def __init__(self, cfg: TrainerConfig, place: Placement, rngs: nnx.Rngs, stack: int | None = None) -> None:
+        self.attn_norm = RmsNorm(cfg, place, rngs, stack)
+        self.attn = Attention(cfg, place, rngs, stack)
+        self.mlp_norm = RmsNorm(cfg, place, rngs, stack)
+        self.mlp = Mlp(cfg, place, rngs, stack)
+
+    def __call__(self, x_BSD: jax.Array) -> jax.Array:
+        y_BSD = x_BSD + self.attn(self.attn_norm(x_BSD))
+        return y_BSD + self.mlp(self.mlp_norm(y_BSD))
+
+
+class Embedding(nnx.Module):
+    """table_VD. With `embed` sharded, one all-gather for each lookup; with `vocab` sharded, every device looks up the tokens it
+    holds, and one all-reduce of b*S*D over `vocab` adds the zeros of the others."""
+
+    def __init__(self, cfg: TrainerConfig, place: Placement, rngs: nnx.Rngs) -> None:
+        self.cfg, self.place = cfg, place
+        self.table = weight(cfg, place, rngs, (cfg.vocab, cfg.d_model), ("vocab", "embed"), cfg.d_model)
+
+    def __call__(self, tokens_BS: jax.Array) -> jax.Array:
+        table_VD = gathered(self.table[...], self.cfg.compute_dtype, self.place, "vocab", "embed")
+        return table_VD.at[tokens_BS].get(out_sharding=self.place.activation(None, None))
+
+
+class Head(nnx.Module):
+    """kernel_DV, absent when the embedding table is shared."""
+
+    def __init__(self, cfg: TrainerConfig, place: Placement, rngs: nnx.Rngs) -> None:
+        self.kernel = weight(cfg, place, rngs, (cfg.d_model, cfg.vocab), ("embed", "vocab"), cfg.d_model)
+
+
+class Decoder(nnx.Module):
+    """tokens [B, S] int32 -> logits [B, S, V] in the master dtype, sharded over `vocab`."""
+
+    def __init__(self, cfg: TrainerConfig, place: Placement, rngs: nnx.Rngs) -> None:
+        self.cfg, self.place = cfg, place
+        self.embed = Embedding(cfg, place, rngs)
+        self.layers = Layer(cfg, place, rngs, stack=cfg.layers)
+        self.final_norm = RmsNorm(cfg, place, rngs)
+        if not cfg.tied:
+            self.lm_head = Head(cfg, place, rngs)
+
+    def __call__(self, tokens_BS: jax.Array) -> jax.Array:
+        x_BSD = self.final_norm(self._layers(self.embed(tokens_BS)))
+        cfg, place = self.cfg, self.place
+        if cfg.tied:
+            w_DV = gathered(self.embed.table[...], cfg.compute_dtype, place, "vocab", "embed").T
+        else:
+            w_DV = gathered(self.lm_head.kernel[...], cfg.compute_dtype, place, "embed", "vocab")
+        return jnp.einsum(
+            "bsd,dv->bsv",
+            x_BSD,
+            w_DV,
+            preferred_element_type=cfg.master_dtype,
+            out_sharding=place.activation(None, "vocab"),
+        )
+
+    def _layers(self, x_BSD: jax.Array) -> jax.Array:
+        graph, stacked = nnx.split(self.layers, nnx.Param)
+
+        def layer(x_BSD: jax.Array, params: nnx.State) -> tuple[jax.Array, None]:
+            return nnx.merge(graph, params)(x_BSD), None
+
+        if self.cfg.remat == "full":
+            # The scan already keeps forward and backward apart, so the barrier against common subexpressions is not needed.
+            layer = jax.checkpoint(layer, prevent_cse=False, policy=jax.checkpoint_policies.nothing_saveable)
+        return jax.lax.scan(layer, x_BSD, stacked)[0]
+
+
+class Model:
+    """The decoder as pure functions of a dict of parameters."""
+
+    def __init__(self, cfg: TrainerConfig, place: Placement) -> None:
+        self.cfg, self.place = cfg, place
+        with place.context():
+            self._graph, state = nnx.split(nnx.eval_shape(lambda: Decoder(cfg, place, nnx.Rngs(params=0))), nnx.Param)
+        self.logical: dict[str, Any] = jax.tree.map(
+            lambda p: p.get_metadata("logical"), state, is_leaf=lambda p: isinstance(p, nnx.Param)
+        )
+        self.logical = nnx.to_pure_dict(self.logical)
+
+    def init(self, key: jax.Array) -> Params:
+        """Parameters in the master dtype, already placed."""
+        return nnx.to_pure_dict(nnx.state(Decoder(self.cfg, self.place, nnx.Rngs(params=key)), nnx.Param))
+
+    def logits(self, params: Params, tokens_BS: jax.Array) -> jax.Array:
+        """[B, S, V] in the master dtype."""
+        return nnx.merge(self._graph, nnx.State(params))(tokens_BS)

@@ -1,0 +1,150 @@
+"""The training step: (state, batch) -> (state, metrics), as a pure function.
+
+Collectives of one step, N microbatches (`Attention`, `Mlp`, `Embedding`, `gathered`, `cross_entropy`, `global_norm` and `update` say which
+is theirs). P = parameters on a device before `embed` is split, Pl = those of all L layers, norms included, p = P divided over `heads`, `mlp`, `vocab`:
+
+    embed sharded            N * (2 * Pl + rest) gathered over `embed`'s axes (2: forward and, with remat="full", backward)
+    batch sharded            N * P gradients all-reduced over the batch axes, of which only a slice is kept where `embed` is sharded;
+                             scalars: 1 (tokens) + N (loss)
+    heads, mlp, vocab        N * (8 * L + 1) * b*S*D (plain MLP: 7 * L) and N * (b*S*D + 3 * b*S) in the master dtype: the logits' input gradient and the loss
+    optimizer axes           P gathered once, in the master dtype
+    gradient norm            one scalar for each distinct set of axes that parameters are sharded over
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec
+
+from . import optim
+from .config import TrainerConfig
+from .data import Batch, Language
+from .loss import counted, cross_entropy, summed
+from .mesh import Placement
+from .model import Model, Params
+
+BATCH_DTYPES: Mapping[str, Any] = {"tokens": jnp.int32, "targets": jnp.int32, "loss_mask": jnp.float32}
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["params", "opt_state", "step"], meta_fields=[])
+@dataclass
+class TrainState:
+    """Everything a step reads and replaces."""
+
+    params: Params
+    opt_state: Any
+    step: jax.Array  # scalar int32: finished steps
+
+
+class TrainStep:
+    """One configured step. Its public attributes are what a contract's build function returns.
+
+    fn: the step, not jitted.  args: its abstract arguments, placed.  donate: argument names whose buffers are reused.
+    carry: output position -> the argument it replaces in the next step.
+    """
+
+    donate = ("state",)
+    static = ()
+
+    def __init__(self, cfg: TrainerConfig, place: Placement) -> None:
+        self.cfg, self.place = cfg, place
+        self.model = Model(cfg, place)
+        self.tx = optim.transformation(cfg)
+        self.language = Language(cfg.vocab, cfg.seed)
+        self.specs = jax.tree.map(lambda axes: place.spec(*axes), self.model.logical, is_leaf=_is_axes)
+        self.args = (self._abstract_state(), self._abstract_batch())
+        self.kwargs: dict[str, Any] = {}
+        self.carry = {0: "state"}
+        self.fn = self.train_step
+        self._init = jax.jit(self.init, out_shardings=jax.tree.map(lambda leaf: leaf.sharding, self.args[0]))
+
+    def train_step(self, state: TrainState, batch: Batch) -> tuple[TrainState, dict[str, jax.Array]]:
+        """One step over the global batch: the new state, and loss (nats for each token), grad_norm (before clipping), tokens."""
+        with self.place.context():
+            loss, grads, tokens = self._accumulate(state.params, batch)
+            norm = optim.global_norm(grads, self.specs)
+            params, opt_state = optim.update(
+                self.tx, optim.clip(grads, norm, self.cfg.clip), state.opt_state, state.params, self.model.logical, self.place
+            )
+            metrics = {"loss": loss, "grad_norm": norm, "tokens": tokens}
+            return TrainState(params, opt_state, state.step + 1), metrics
+
+    def loss_and_grads(self, state: TrainState, batch: Batch) -> tuple[jax.Array, Params]:
+        """The loss and its gradients in the master dtype, placed as the parameters; before clipping."""
+        with self.place.context():
+            return self._accumulate(state.params, batch)[:2]
+
+    def loss_terms(self, state: TrainState, batch: Batch) -> dict[str, tuple[jax.Array, jax.Array]]:
+        """Each term of the loss as (sum, denominator), over the whole batch at once, without microbatches."""
+        with self.place.context():
+            losses_BS = cross_entropy(self.model.logits(state.params, batch["tokens"]), batch["targets"])
+            return {"cross_entropy": (summed(losses_BS, batch["loss_mask"]), counted(batch["loss_mask"]))}
+
+    def example(self, index: int) -> tuple[tuple[TrainState, Batch], dict[str, Any]]:
+        """Concrete arguments for loop step `index`: the initial state, and batch `index` of the synthetic language."""
+        return (self.initial_state(), self.batch(index)), {}
+
+    def initial_state(self) -> TrainState:
+        """A fresh state, drawn where it lives."""
+        return self._init(jax.random.key(self.cfg.seed))
+
+    def batch(self, index: int) -> Batch:
+        """Batch `index` of the synthetic language, on the devices."""
+        values = self.language.batch(index, self.cfg.batch, self.cfg.sequence)
+        return {name: jax.device_put(value, self.args[1][name].sharding) for name, value in values.items()}
+
+    def init(self, key: jax.Array) -> TrainState:
+        """Parameters, and slots in the placement of the optimizer."""
+        with self.place.context():
+            params = self.model.init(key)
+            slots = optim.to_slots(params, self.model.logical, self.place)
+            return TrainState(params, self.tx.init(slots), jnp.zeros((), jnp.int32))
+
+    def _accumulate(self, params: Params, batch: Batch) -> tuple[jax.Array, Params, jax.Array]:
+        """Loss and gradients as the sum over microbatches of parts that already have the step's denominator; and that denominator.
+
+        The tokens are counted first, over the whole batch: a mean of microbatch means would weigh tokens by their microbatch.
+        """
+        tokens = counted(batch["loss_mask"])
+
+        def part(params: Params, batch: Batch) -> jax.Array:
+            losses_BS = cross_entropy(self.model.logits(params, batch["tokens"]), batch["targets"])
+            return summed(losses_BS, batch["loss_mask"]) / tokens.astype(losses_BS.dtype)
+
+        def body(total: tuple[jax.Array, Params], batch: Batch) -> tuple[tuple[jax.Array, Params], None]:
+            return jax.tree.map(jnp.add, total, jax.value_and_grad(part)(params, batch)), None
+
+        zero = (jnp.zeros((), self.cfg.master_dtype), jax.tree.map(jnp.zeros_like, params))
+        (loss, grads), _ = jax.lax.scan(body, zero, jax.tree.map(self._split, batch))
+        return loss, grads, tokens
+
+    def _split(self, x_BS: jax.Array) -> jax.Array:
+        """[B, S] -> [N, B/N, S]. Microbatch n takes every N-th sequence, so each device's part of every microbatch is on it
+        already; [N, B/N] straight from the reshape would move the batch."""
+        shape = (self.cfg.batch // self.cfg.microbatches, self.cfg.microbatches, *x_BS.shape[1:])
+        split = jnp.reshape(x_BS, shape, out_sharding=self.place.activation(None, None))
+        return jnp.swapaxes(split, 0, 1)
+
+    def _abstract_state(self) -> TrainState:
+        with self.place.context():
+            shapes = jax.eval_shape(self.init, jax.eval_shape(lambda: jax.random.key(0)))
+        # The shapes carry the abstract mesh; callers put real arrays there, so they need the one with devices.
+        return jax.tree.map(self._on_devices, shapes)
+
+    def _on_devices(self, leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct:
+        spec = leaf.sharding.spec if leaf.sharding is not None else PartitionSpec()  # counters carry no placement
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=self.place.sharding(spec))
+
+    def _abstract_batch(self) -> Batch:
+        shape, sharding = (self.cfg.batch, self.cfg.sequence), self.place.sharding(self.place.activation(None))
+        return {name: jax.ShapeDtypeStruct(shape, dtype, sharding=sharding) for name, dtype in BATCH_DTYPES.items()}
+
+
+def _is_axes(node: Any) -> bool:
+    return isinstance(node, tuple)

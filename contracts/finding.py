@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 Severity = Literal["error", "warning", "info"]
@@ -51,7 +51,8 @@ class Finding:
 
     `message` is one sentence that says what is wrong, with the numbers. `subject` names the thing at
     fault (a tensor path, a contract key, a collective's kind and axes) without line numbers: rule, step
-    and subject make the fingerprint, so it survives line shifts and is the same on every target.
+    and subject make the fingerprint, so it survives line shifts and is the same on every target. `details`
+    holds the machine-readable facts (kind, axes, path, ...) that a deviation's `match` compares with.
     """
 
     code: str
@@ -70,6 +71,7 @@ class Finding:
     evidence: tuple[str, ...] = ()
     help: str | None = None
     fix: Fix | None = None
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
     status: Status = "new"
     caused_by: str | None = None
 
@@ -106,6 +108,7 @@ class Finding:
             "evidence": list(self.evidence),
             "help": self.help,
             "fix": _fix_as_json(self.fix),
+            "details": dict(self.details),
             "fingerprint": self.fingerprint,
             "status": self.status,
             "caused_by": self.caused_by,

@@ -1,0 +1,85 @@
+"""One root finding per cause: which findings follow from which.
+
+A tensor that lies elsewhere than promised also changes the state bytes, the collectives and the peak. All of it is
+reported, but only the first is the thing to mend: consequences carry the root's fingerprint in `caused_by`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..contracts.finding import Finding
+
+REJECTED = ("JIT201", "SHD201")
+SHAPE = ("SEM203", "DAT201", "SEM201", "SEM202", "NUM202")
+PLACEMENT = ("SHD202", "SHD212")
+COLLECTIVE = ("SHD208", "SHD204", "SHD207", "SHD206", "SHD205")
+
+CAUSES: dict[str, tuple[str, ...]] = {
+    "SEM202": ("SEM203",),
+    "SHD203": PLACEMENT,
+    "MEM201": SHAPE + PLACEMENT,
+    "MEM202": SHAPE + PLACEMENT + ("MEM204", "JIT203", "MEM205") + COLLECTIVE,
+    "MEM203": SHAPE + PLACEMENT + ("MEM204", "JIT203", "MEM205") + COLLECTIVE,
+    "SHD204": SHAPE + PLACEMENT + ("MEM205", "SHD208"),
+    "SHD205": SHAPE + PLACEMENT + ("MEM205", "SHD208", "SHD204", "SHD207"),
+    "SHD206": SHAPE + PLACEMENT + ("MEM205", "SHD208", "SHD204", "SHD207"),
+    "SHD207": SHAPE + PLACEMENT + ("MEM205",),
+    "SHD208": SHAPE + PLACEMENT,
+    "SHD209": SHAPE + PLACEMENT + COLLECTIVE,
+    "SHD211": SHAPE + PLACEMENT + ("MEM205",) + COLLECTIVE,
+    "JIT302": ("JIT202",),
+    "JIT301": ("JIT206",),
+    "SEM301": ("SHD205",),
+    "SEM302": ("SHD205", "SEM301"),
+    "SEM303": ("SHD205", "SEM301", "SEM302"),
+}
+"""Code of a consequence -> codes of its possible causes, the likeliest first."""
+
+
+def fold(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings of one step on one target, each consequence pointing at its root."""
+    found = list(findings)
+    parents = {index: _cause(finding, found) for index, finding in enumerate(found)}
+    roots = {index: _root(index, parents) for index in parents}
+    return [
+        finding if roots[index] == index else replace(finding, caused_by=found[roots[index]].fingerprint)
+        for index, finding in enumerate(found)
+    ]
+
+
+def _cause(finding: Finding, found: list[Finding]) -> int | None:
+    """The index of the finding that explains this one: by rank of its code, a shared place or subject first."""
+    for code in CAUSES.get(finding.code, ()):
+        candidates = [index for index, other in enumerate(found) if other.code == code and other is not finding]
+        if candidates:
+            return min(candidates, key=lambda index: not _related(finding, found[index]))
+    siblings = _siblings(finding, found)
+    return siblings[0] if siblings else None
+
+
+def _related(finding: Finding, other: Finding) -> bool:
+    same_line = finding.location is not None and finding.location == other.location
+    return same_line or finding.subject == other.subject
+
+
+def _siblings(finding: Finding, found: list[Finding]) -> list[int]:
+    """Collectives of other kinds or axes at the same source line follow from the largest one there."""
+    if finding.code not in COLLECTIVE or finding.location is None:
+        return []
+    at_line = [
+        (-int(other.details.get("ring_bytes", 0)), index)
+        for index, other in enumerate(found)
+        if other.code == finding.code and other.location == finding.location
+    ]
+    first = min(at_line)[1]
+    return [] if found[first] is finding else [first]
+
+
+def _root(index: int, parents: dict[int, int | None]) -> int:
+    seen = {index}
+    while (parent := parents[index]) is not None and parent not in seen:
+        index = parent
+        seen.add(index)
+    return index

@@ -1,0 +1,45 @@
+"""From captures to findings: run the rules, fold consequences under causes, accept deviations, merge targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ..contracts.finding import Finding, merge_targets, sort_key
+from ..contracts.load import LoadedContract
+from ..hlo_tools.capture import Capture
+from .causes import fold
+from .deviations import accept
+from .evidence import StepEvidence
+from .registry import rules
+
+
+def judge_contract(loaded: LoadedContract) -> list[Finding]:
+    """Findings on the contract alone; imports nothing heavy and runs no user code."""
+    found = [finding for rule in rules("contract") for finding in rule.check(loaded)]
+    return sorted(merge_targets(found), key=sort_key)
+
+
+def judge(loaded: LoadedContract, captures: Sequence[Capture], run: bool = False) -> list[Finding]:
+    """Findings on the contract and on every step of every capture, roots and consequences, sorted.
+
+    `run` says that the verdict covers the executed loop too. The same captures always give the same list.
+    """
+    found = judge_contract(loaded)
+    if loaded.contract is None:
+        return found
+    for capture in captures:
+        for step in capture.steps.values():
+            evidence = StepEvidence(loaded, capture, step, run_requested=run)
+            found.extend(fold(_judge_step(evidence)))
+    judged = {capture.manifest.provenance.target for capture in captures}
+    complete = run and judged >= {entry.target for entry in loaded.contract.targets}
+    return sorted(accept(loaded, merge_targets(found), complete=complete), key=sort_key)
+
+
+def _judge_step(evidence: StepEvidence) -> Iterable[Finding]:
+    kinds = ("trace", "program", "run") if evidence.facts.error is None else ("trace",)
+    for kind in kinds:
+        for rule in rules(kind):
+            for finding in rule.check(evidence):
+                yield replace(finding, step=evidence.name, targets=(evidence.target,))

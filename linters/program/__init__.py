@@ -1,0 +1,1 @@
+"""Promises about the compiled program: placements, collectives, memory."""

@@ -1,0 +1,216 @@
+"""Promised collectives against those of the program: which rows are too many, too few, or elsewhere.
+
+The comparison is exact: for each kind and set of mesh axes, executions and elements of one step must agree
+with tolerance 0. Where they do not, the rows at fault are singled out so that a finding can name a line.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from ...contracts.errors import ContractLintError
+from ...contracts.model import AllowedCollective, CollectivesSection, as_axes
+from ...hlo_tools.collectives import Collective
+from ..evidence import StepEvidence
+
+Group = tuple[str, tuple[str, ...]]
+Problem = Literal["unplanned", "missing", "size", "moved"]
+
+MAX_LINES_TO_COMBINE = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """All collectives of one kind over one set of axes that a step may run."""
+
+    count: int
+    elements: int | None
+    key: str
+    terms: tuple[tuple[int, int], ...] = ()
+    explanation: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where program and promise part. `rows` are the program's rows at fault; empty when something is missing."""
+
+    problem: Problem
+    kind: str
+    axes: tuple[str, ...]
+    promised: Promise | None
+    count: int
+    elements: int
+    rows: tuple[Collective, ...]
+    moved_from: tuple[str, ...] | None = None
+
+    @property
+    def ring_bytes(self) -> int:
+        return sum(int(row.ring_bytes) for row in self.rows)
+
+
+def promises(evidence: StepEvidence) -> dict[Group, Promise] | None:
+    """What the contract promises for each kind and axes; None where it promises nothing or nothing can be derived."""
+    section = evidence.contract.collectives
+    if section is None:
+        return None
+    if section.expect == "closed_form":
+        return _closed_form(evidence)
+    order = _axis_order(evidence)
+    return {
+        (row.kind, _ordered(as_axes(row.axes), order)): Promise(row.count, row.elements, f"collectives.expect[{index}]")
+        for index, row in enumerate(section.expect)
+    }
+
+
+def _closed_form(evidence: StepEvidence) -> dict[Group, Promise] | None:
+    plan = evidence.collective_plan
+    if isinstance(plan, ContractLintError):
+        return None
+    grouped: dict[Group, list] = defaultdict(list)
+    for row in plan.rows:
+        grouped[row.kind, tuple(row.axes)].append(row)
+    return {
+        group: Promise(
+            count=sum(row.count for row in rows),
+            elements=sum(row.elements for row in rows),
+            key="collectives.expect",
+            terms=tuple((row.count, row.elements) for row in rows),
+            explanation=tuple(f"{row.term}: {row.formula} = {row.elements:,} elements" for row in rows),
+        )
+        for group, rows in grouped.items()
+    }
+
+
+def differences(evidence: StepEvidence) -> list[Difference]:
+    """Every group of collectives that is not as promised, in program order."""
+    expected = promises(evidence)
+    ledger = evidence.partitioned
+    section = evidence.contract.collectives
+    if expected is None or ledger is None or section is None:
+        return []
+    order = _axis_order(evidence)
+    found: dict[Group, list[Collective]] = defaultdict(list)
+    for row in ledger.rows:
+        group = (row.kind, row_axes(row))
+        if group in expected or not is_allowed(row, section, order):
+            found[group].append(row)
+    changed: list[Difference] = []
+    for group in dict.fromkeys([*found, *expected]):
+        promise = expected.get(group)
+        rows = found.get(group, [])
+        if promise is not None:
+            rows = _without_allowed(rows, promise, section, order)
+        difference = _compare(group, promise, rows)
+        if difference is not None:
+            changed.append(difference)
+    return _pair_moved(changed)
+
+
+def row_axes(row: Collective) -> tuple[str, ...]:
+    """The mesh axes of a ledger row; irregular or unnamed groups stand under a name of their own."""
+    if row.axes is None:
+        return ("unknown",)
+    return (row.axes,) if isinstance(row.axes, str) else tuple(row.axes)
+
+
+def is_allowed(row: Collective, section: CollectivesSection, order: Sequence[str]) -> bool:
+    """Whether an `allow` entry covers this row: kind, axes, and the elements of one execution."""
+    return any(_covers(entry, row, order) for entry in section.allow)
+
+
+def _covers(entry: AllowedCollective, row: Collective, order: Sequence[str]) -> bool:
+    each = row.elements // max(row.count, 1)
+    return row.kind == entry.kind and row_axes(row) == _ordered(as_axes(entry.axes), order) and each <= entry.elements_max
+
+
+def _without_allowed(
+    rows: list[Collective], promise: Promise, section: CollectivesSection, order: Sequence[str]
+) -> list[Collective]:
+    """A group that is promised may hold allowed rows besides: they are left out where that makes it agree."""
+    kept = [row for row in rows if not is_allowed(row, section, order)]
+    return rows if _agrees(promise, rows) else kept
+
+
+def _agrees(promise: Promise, rows: Iterable[Collective]) -> bool:
+    rows = list(rows)
+    same_count = sum(row.count for row in rows) == promise.count
+    return same_count and (promise.elements is None or sum(row.elements for row in rows) == promise.elements)
+
+
+def _compare(group: Group, promise: Promise | None, rows: list[Collective]) -> Difference | None:
+    count = sum(row.count for row in rows)
+    elements = sum(row.elements for row in rows)
+    kind, axes = group
+    if promise is None:
+        return Difference("unplanned", kind, axes, None, count, elements, tuple(rows)) if rows else None
+    if _agrees(promise, rows):
+        return None
+    if not rows:
+        return Difference("missing", kind, axes, promise, 0, 0, ())
+    more = count - promise.count
+    larger = elements - promise.elements if promise.elements is not None else more
+    culprits = tuple(_culprits(promise, rows, more, larger))
+    if more >= 0 and larger >= 0 and more + larger > 0 and more > 0:
+        return Difference("unplanned", kind, axes, promise, count, elements, culprits)
+    if more <= 0 and larger <= 0 and more < 0:
+        return Difference("missing", kind, axes, promise, count, elements, ())
+    return Difference("size", kind, axes, promise, count, elements, culprits)
+
+
+def _culprits(promise: Promise, rows: list[Collective], more: int, larger: int) -> list[Collective]:
+    """The rows that make up the excess: single source lines first, then pairs of lines, then what no term explains."""
+    by_line: dict[str, list[Collective]] = defaultdict(list)
+    for row in rows:
+        by_line[row.source or row.name].append(row)
+    singles = [[row] for row in rows]
+    lines = list(by_line.values())[:MAX_LINES_TO_COMBINE]
+    pairs = [a + b for a, b in combinations(lines, 2)]
+    for candidate in [*singles, *lines, *pairs]:
+        if (sum(r.count for r in candidate), sum(r.elements for r in candidate)) == (more, larger):
+            return candidate
+    left = list(promise.terms)
+    unexplained = []
+    for row in rows:
+        if (row.count, row.elements) in left:
+            left.remove((row.count, row.elements))
+        else:
+            unexplained.append(row)
+    return unexplained or rows
+
+
+def _pair_moved(changed: list[Difference]) -> list[Difference]:
+    """A missing collective and an unplanned one of the same kind and size are one that runs over another axis."""
+    missing = [d for d in changed if d.problem == "missing" and d.promised is not None and d.count == 0]
+    result: list[Difference] = []
+    paired: set[int] = set()
+    for difference in changed:
+        if difference.problem != "unplanned" or difference.promised is not None:
+            continue
+        for index, candidate in enumerate(missing):
+            promise = candidate.promised
+            if index in paired or candidate.kind != difference.kind or promise is None:
+                continue
+            if promise.count == difference.count and promise.elements in (None, difference.elements):
+                paired.add(index)
+                result.append(
+                    Difference(
+                        "moved", difference.kind, difference.axes, promise, difference.count, difference.elements,
+                        difference.rows, moved_from=candidate.axes,
+                    )
+                )
+                break
+    moved_rows = {id(d.rows) for d in result}
+    dropped = {id(missing[index]) for index in paired}
+    return [d for d in changed if id(d.rows) not in moved_rows or d.problem != "unplanned" if id(d) not in dropped] + result
+
+
+def _axis_order(evidence: StepEvidence) -> list[str]:
+    return list(evidence.mesh.axes) if evidence.mesh is not None else []
+
+
+def _ordered(axes: tuple[str, ...], order: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(axes, key=lambda axis: order.index(axis) if axis in order else len(order)))

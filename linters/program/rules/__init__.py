@@ -1,0 +1,1 @@
+"""Rules on the compiled program, one module each."""

@@ -1,0 +1,65 @@
+"""A batch input is not split over the mesh axes that the contract promises.
+
+## What it does
+Compares the placement of the first dimension of every batch input with `batch.axes`.
+
+## Why is this bad?
+A batch that is replicated makes every device do the work of all: the loss is right, the step is slow by the size of the
+axis, and no error appears.
+
+## Example
+```python
+tokens = jax.ShapeDtypeStruct((16, 128), jnp.int32)        # no sharding: replicated
+```
+
+## Use instead
+```python
+tokens = jax.ShapeDtypeStruct((16, 128), jnp.int32, sharding=NamedSharding(mesh, P(("data", "fsdp"))))
+```
+
+## References
+- https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ....contracts.model import as_axes
+from ...evidence import StepEvidence
+from ...rule import Rule
+from ..placement import normal
+from ..wording import axes_text
+
+
+def check(evidence: StepEvidence) -> Iterable[Finding]:
+    section = evidence.contract.batch
+    if section is None or evidence.mesh is None:
+        return
+    sizes = dict(evidence.mesh.axes)
+    expected = tuple(axis for axis in as_axes(section.axes) if sizes.get(axis, 1) > 1)
+    wrong = []
+    for tensor in evidence.tensors.rows:
+        if tensor.class_ != "batch" or not tensor.global_shape:
+            continue
+        spec = normal(tensor.spec, sizes)
+        if spec is None or spec[0] != expected:
+            wrong.append((tensor, spec[0] if spec else ()))
+    if wrong:
+        tensor, found = wrong[0]
+        others = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        yield RULE.finding(
+            f"batch input {tensor.path}{others} is split over {axes_text(found)}, promised over {axes_text(expected)}",
+            subject=tensor.path,
+            location=evidence.place("batch.axes"),
+            key="batch.axes",
+            expected=axes_text(expected),
+            found=axes_text(found),
+            evidence=tuple(f"{t.path}: {list(t.global_shape)} over {axes_text(axes)}" for t, axes in wrong),
+            help="give the batch arguments this sharding, or correct `batch.axes`",
+            details={"path": tensor.path},
+        )
+
+
+RULE = Rule(code="SHD212", name="batch-placement", severity="error", evidence="program", doc=__doc__ or "", check=check)

@@ -1,0 +1,54 @@
+"""A promised collective runs over another mesh axis.
+
+## What it does
+Pairs a promised collective that is missing with an unplanned one of the same kind and the same executions and elements.
+
+## Why is this bad?
+Mesh axes are wires: an axis inside a host or torus dimension is far faster than one across slices. A collective on the
+wrong axis also reduces over the wrong devices, which can change the result.
+
+## Example
+```python
+grads = jax.lax.psum(grads, "tensor")        # the batch is split over "data"
+```
+
+## Use instead
+```python
+grads = jax.lax.psum(grads, "data")
+```
+
+## References
+- https://jax-ml.github.io/scaling-book/sharding/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ...evidence import StepEvidence
+from ...rule import Rule
+from ..match import differences
+from ..wording import axes_text, cost_text, place_of
+
+
+def check(evidence: StepEvidence) -> Iterable[Finding]:
+    for difference in differences(evidence):
+        if difference.problem != "moved" or difference.promised is None or difference.moved_from is None:
+            continue
+        first = difference.rows[0]
+        yield RULE.finding(
+            f"{difference.kind} runs over {axes_text(difference.axes)}, promised over {axes_text(difference.moved_from)}: "
+            f"{cost_text(difference.rows)}",
+            subject=f"{difference.kind}:{','.join(difference.axes)}",
+            location=place_of(first) or evidence.place(difference.promised.key),
+            key=difference.promised.key,
+            instruction=first.name,
+            expected=axes_text(difference.moved_from),
+            found=axes_text(difference.axes),
+            help="reduce or gather over the promised axis, or correct the promise",
+            details={"kind": difference.kind, "axes": list(difference.axes)},
+        )
+
+
+RULE = Rule(code="SHD207", name="collective-axis", severity="error", evidence="program", doc=__doc__ or "", check=check)

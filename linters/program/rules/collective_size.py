@@ -1,0 +1,58 @@
+"""A promised collective has another size.
+
+## What it does
+Reports each kind and set of mesh axes where executions and elements differ from the promise in opposite directions, or
+where only the elements differ.
+
+## Why is this bad?
+The same number of collectives over other sizes means that other tensors travel: a gather in the wrong layout, a
+gradient reduced before instead of after it was sliced, another batch or width than the contract was written for.
+
+## Example
+```yaml
+collectives:
+  expect:
+    - { kind: all-gather, axes: fsdp, count: 8, elements: 65536 }     # the program gathers 131,072
+```
+
+## Use instead
+Find the line below and compare its shapes with the promise; correct the one that is wrong.
+
+## References
+- https://openxla.org/xla/operation_semantics#allgather
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ...evidence import StepEvidence
+from ...rule import Rule
+from ..match import differences
+from ..wording import axes_text, cost_text, place_of, total_text
+
+
+def check(evidence: StepEvidence) -> Iterable[Finding]:
+    for difference in differences(evidence):
+        promise = difference.promised
+        if difference.problem != "size" or promise is None:
+            continue
+        location = next((place for row in difference.rows if (place := place_of(row))), None)
+        single_line = len({row.source for row in difference.rows}) == 1
+        yield RULE.finding(
+            f"{difference.kind} over {axes_text(difference.axes)} has {total_text(difference.count, difference.elements)}, "
+            f"promised {total_text(promise.count, promise.elements)}",
+            subject=f"{difference.kind}:{','.join(difference.axes)}",
+            location=location if single_line and location else evidence.place(promise.key),
+            key=promise.key,
+            expected=total_text(promise.count, promise.elements),
+            found=total_text(difference.count, difference.elements),
+            evidence=tuple(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in difference.rows[:20])
+            + promise.explanation,
+            help="compare the shapes at these lines with the promise",
+            details={"kind": difference.kind, "axes": list(difference.axes)},
+        )
+
+
+RULE = Rule(code="SHD206", name="collective-size", severity="error", evidence="program", doc=__doc__ or "", check=check)

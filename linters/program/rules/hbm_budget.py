@@ -1,0 +1,53 @@
+"""The program needs more device memory than the contract allows.
+
+## What it does
+Adds arguments, outputs that alias no argument, packed temporaries and code - what must fit at once - and compares the sum
+with `memory.hbm`. The peak of live buffers is given beside it.
+
+## Why is this bad?
+A step that does not fit fails at compile time, or at the first step of a run that queued for hours.
+
+## Example
+```yaml
+memory: { hbm: 16GiB }          # the program needs 17.2 GiB
+```
+
+## Use instead
+Rematerialise more, split the batch into more microbatches, or shard what the evidence lists first.
+
+## References
+- https://docs.jax.dev/en/latest/device_memory_profiling.html
+- https://github.com/jax-ml/jax/issues/31292
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ....contracts.model import format_bytes
+from ...evidence import StepEvidence
+from ...rule import Rule
+
+
+def check(evidence: StepEvidence) -> Iterable[Finding]:
+    section, ledger = evidence.contract.memory, evidence.memory
+    if section is None or section.hbm is None or ledger is None or ledger.need_bytes <= section.hbm:
+        return
+    yield RULE.finding(
+        f"the program needs {format_bytes(ledger.need_bytes)} per device, the budget is {format_bytes(section.hbm)} "
+        f"(live peak {format_bytes(ledger.peak_bytes)})",
+        subject="hbm",
+        location=evidence.place("memory.hbm"),
+        key="memory.hbm",
+        expected=f"at most {section.hbm:,} bytes",
+        found=f"{ledger.need_bytes:,} bytes",
+        evidence=tuple(
+            f"{format_bytes(buffer.bytes)} {buffer.class_} {buffer.name} {buffer.shape} at {buffer.source or 'no source line'}"
+            for buffer in ledger.buffers[:10]
+        ),
+        help="shrink the largest buffers listed here, or raise the budget",
+    )
+
+
+RULE = Rule(code="MEM202", name="hbm-over-budget", severity="error", evidence="program", doc=__doc__ or "", check=check)

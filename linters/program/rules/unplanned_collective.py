@@ -1,0 +1,70 @@
+"""The program moves data that nobody planned.
+
+## What it does
+Compares the collectives of the partitioned program with those the contract promises, for each kind and set of mesh axes:
+executions and elements of one step, loops multiplied, tolerance 0. What is left over is named with its source line, its
+axis and the bytes it sends in a step.
+
+## Why is this bad?
+The partitioner repairs every mismatch of placements by moving data, without a word. One reshape that loses the batch
+axis can gather the whole batch on every device, in every layer.
+
+## Example
+```python
+x = x.reshape(n, b // n, s)        # the leading axis was the sharded one: all-gather over data
+```
+
+## Use instead
+```python
+x = x.reshape(b // n, n, s).swapaxes(0, 1)     # the sharded axis stays in front
+```
+or write the collective down in `collectives.expect` / `collectives.allow` with its reason.
+
+## References
+- https://github.com/jax-ml/jax/issues/21562
+- https://github.com/jax-ml/jax/issues/20381
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ....hlo_tools.collectives import Collective
+from ...evidence import StepEvidence
+from ...rule import Rule
+from ..match import differences
+from ..wording import axes_text, cost_text, function_of, place_of, total_text
+
+
+def check(evidence: StepEvidence) -> Iterable[Finding]:
+    for difference in differences(evidence):
+        if difference.problem != "unplanned":
+            continue
+        lines: dict[str, list[Collective]] = defaultdict(list)
+        for row in difference.rows:
+            lines[row.source or row.name].append(row)
+        promise = difference.promised
+        key = promise.key if promise else "collectives.expect"
+        for rows in lines.values():
+            first = rows[0]
+            yield RULE.finding(
+                f"{difference.kind} over {axes_text(difference.axes)} is not promised: {cost_text(rows)}",
+                subject=f"{difference.kind}:{','.join(difference.axes)}:{function_of(first)}",
+                location=place_of(first) or evidence.place(key),
+                key=key,
+                instruction=first.name,
+                expected=total_text(promise.count, promise.elements) if promise else "none",
+                found=total_text(difference.count, difference.elements),
+                evidence=tuple(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in rows[:20]),
+                help="keep the placement through this line, or promise the collective in the contract",
+                details={
+                    "kind": difference.kind,
+                    "axes": list(difference.axes),
+                    "ring_bytes": sum(int(row.ring_bytes) for row in rows),
+                },
+            )
+
+
+RULE = Rule(code="SHD204", name="unplanned-collective", severity="error", evidence="program", doc=__doc__ or "", check=check)

@@ -1,0 +1,1 @@
+"""Promises about the executed loop: compiles, transfers, values."""

@@ -1,0 +1,1 @@
+"""Rules on the executed loop, one module each."""

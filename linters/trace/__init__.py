@@ -1,0 +1,1 @@
+"""Promises about the traced program: what the jaxpr holds, before any compiler."""

@@ -1,0 +1,38 @@
+"""A recognised JAX error in the user's step, as a finding at the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...contracts.finding import Finding
+from ..evidence import StepEvidence, frame_location
+from ..rule import Rule
+
+SHARDING_KINDS = frozenset({"indivisible", "unknown-axis", "ambiguous-sharding", "sharding-mismatch"})
+
+ADVICE = {
+    "indivisible": "choose a size that the mesh axes divide, or leave this dimension whole",
+    "unknown-axis": "use an axis name of the contract's mesh",
+    "ambiguous-sharding": "state the result's placement with out_sharding, or reshard one operand",
+    "sharding-mismatch": "reshard one side so that both placements agree",
+    "concretization": "use jnp.where / lax.cond, or make the value a static argument",
+    "out-of-memory": "shrink the batch, rematerialise more, or shard further",
+}
+
+
+def rejection(rule: Rule, evidence: StepEvidence, sharding: bool) -> Iterable[Finding]:
+    """The step's error, if it is of the wanted family; at most one finding."""
+    error = evidence.facts.error
+    if error is None or (error.kind in SHARDING_KINDS) is not sharding:
+        return
+    first_line = error.message.strip().splitlines()[0] if error.message.strip() else error.type
+    function = f"{error.frames[0].path}:{error.frames[0].function}" if error.frames else ""
+    yield rule.finding(
+        f"{error.type} during {error.phase}: {first_line}",
+        subject=f"{error.kind}:{function}",
+        location=frame_location(error.frames) or evidence.place(evidence.step_key),
+        found=error.type,
+        evidence=(error.message.strip(), *(f"{f.path}:{f.line} in {f.function}" for f in error.frames)),
+        help=ADVICE.get(error.kind, "run the step on its own to see the whole error"),
+        details={"kind": error.kind, "phase": error.phase},
+    )

@@ -1,0 +1,1 @@
+"""Rules on the traced program, one module each."""

@@ -1,0 +1,57 @@
+"""Matrix products run in another dtype than promised.
+
+## What it does
+Compares the operand dtypes of every matrix product in the traced program with `dtypes.compute`.
+
+## Why is this bad?
+One float32 operand makes a whole product float32: half the speed, twice the activation bytes, and everything behind it
+stays wide. The reverse, bfloat16 where float32 was meant, loses digits without a word.
+
+## Example
+```python
+x = x * np.sqrt(64)          # a numpy scalar: bfloat16 becomes float32
+y = x @ w
+```
+
+## Use instead
+```python
+x = x * 8.0                  # a Python scalar keeps bfloat16
+```
+
+## References
+- https://docs.jax.dev/en/latest/type_promotion.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ...evidence import StepEvidence, frame_location
+from ...rule import Rule
+
+KEY = "dtypes.compute"
+
+
+def check(evidence: StepEvidence) -> Iterable[Finding]:
+    section, jaxpr = evidence.contract.dtypes, evidence.facts.jaxpr
+    if section is None or jaxpr is None:
+        return
+    for dot in jaxpr.dots:
+        operands = {dot.lhs, dot.rhs}
+        if operands == {section.compute} or not all(name.startswith(("float", "bfloat")) for name in operands):
+            continue
+        frame = dot.frames[0] if dot.frames else None
+        yield RULE.finding(
+            f"{dot.count} matrix product{'s' if dot.count != 1 else ''} of {dot.lhs} x {dot.rhs}, promised {section.compute}",
+            subject=f"{dot.lhs}x{dot.rhs}",
+            location=frame_location(dot.frames) or evidence.place(KEY),
+            key=KEY,
+            expected=section.compute,
+            found=f"{dot.lhs} x {dot.rhs}",
+            evidence=(f"first in {frame.path}:{frame.line}",) if frame else (),
+            help="cast the operands at this line, or correct the contract",
+        )
+
+
+RULE = Rule(code="NUM201", name="compute-dtype", severity="error", evidence="trace", doc=__doc__ or "", check=check)

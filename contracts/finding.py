@@ -79,7 +79,7 @@ class Finding:
     def fingerprint(self) -> str:
         """Sixteen hex digits over code, step and subject."""
         identity = "\0".join((self.code, self.step or "", self.subject))
-        return hashlib.sha256(identity.encode()).hexdigest()[:16]
+        return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
     def is_root(self) -> bool:

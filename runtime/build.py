@@ -1,0 +1,164 @@
+"""From a contract's `entry` to a step: import, mesh, call of the user's `build`, concrete placements."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
+
+from .errors import failure
+from .frames import FramePaths
+from .request import MeshRequest, StepFailure, StepRequest
+from .step import NormalisedStep, as_step
+from .targets import Target
+
+
+def make_mesh(request: MeshRequest, target: Target) -> Mesh:
+    """The contract's mesh over the target's devices, row-major, with Auto axes.
+
+    Raises StepFailure where the sizes do not multiply to the number of devices.
+    """
+    sizes = tuple(request.axes.values())
+    if math.prod(sizes) != target.device_count:
+        product = " x ".join(f"{name}={size}" for name, size in request.axes.items())
+        raise StepFailure(
+            f"the mesh {product} needs {math.prod(sizes)} devices, but {target.name} has {target.device_count}",
+            help=f"change mesh.axes, or use the target {target.platform}:{math.prod(sizes)}",
+            key=("mesh", "axes"),
+        )
+    devices = np.array(target.devices()[: target.device_count], dtype=object).reshape(sizes)
+    return Mesh(devices, tuple(request.axes), axis_types=(AxisType.Auto,) * len(sizes))
+
+
+def default_mesh(target: Target) -> Mesh:
+    """One axis `data` over all devices: where a build function wants a mesh and nobody has named one."""
+    return make_mesh(MeshRequest(axes={"data": target.device_count}), target)
+
+
+def load_entry(request: StepRequest, paths: FramePaths) -> Any:
+    """Import `module:function`. Raises StepFailure with the user's own frames."""
+    for folder in reversed(request.path):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    sys.path.extend(folder for folder in request.fallback_path if folder not in sys.path)
+    module_name, _, attribute = request.entry.partition(":")
+    key = ("step", request.name, "entry")
+    importlib.invalidate_caches()
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
+            folders = ", ".join(paths.printed(f + "/") or "." for f in (*request.path, *request.fallback_path)) or "none"
+            raise StepFailure(
+                f"cannot import `{module_name}`: there is no module `{error.name}`",
+                help=f"put its folder under step.{request.name}.path (searched beside Python's own: {folders})",
+                key=key,
+            ) from None
+        raise failure(error, paths, f"importing `{module_name}`", key) from None
+    except (Exception, SystemExit) as error:
+        raise failure(error, paths, f"importing `{module_name}`", key) from None
+    builder = getattr(module, attribute, None)
+    if builder is None:
+        near = difflib.get_close_matches(attribute, [n for n, v in vars(module).items() if callable(v)], 1)
+        hint = f"did you mean `{module_name}:{near[0]}`?" if near else None
+        raise StepFailure(f"the module `{module_name}` has no attribute `{attribute}`", help=hint, key=key)
+    if not callable(builder):
+        raise StepFailure(f"`{request.entry}` is a {type(builder).__name__}, which cannot be called", key=key)
+    return builder
+
+
+def takes_mesh(builder: Any, args: Mapping[str, Any]) -> str | None:
+    """The name of the parameter that wants the mesh, if there is one: `mesh`, or a first one without value."""
+    try:
+        parameters = list(inspect.signature(builder).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    if any(p.name == "mesh" for p in parameters):
+        return "mesh"
+    first = parameters[0] if parameters else None
+    if first is not None and first.kind in (first.POSITIONAL_ONLY, first.POSITIONAL_OR_KEYWORD):
+        return first.name if first.default is first.empty and first.name not in args else None
+    return None
+
+
+def call_build(builder: Any, request: StepRequest, args: Mapping[str, Any], mesh: Mesh | None, static: Any = None) -> NormalisedStep:
+    """Call the user's build function and normalise what it returns; the user's exceptions pass through.
+
+    Raises StepFailure where arguments do not fit the function or it wants a mesh that the contract does not give.
+    """
+    parameter = takes_mesh(builder, args)
+    if parameter is not None and mesh is None:
+        raise StepFailure(
+            f"`{request.entry}` takes `{parameter}`, but the contract has no `mesh` section",
+            help="add e.g. mesh: { axes: { data: 8 } }",
+            key=("step", request.name, "entry"),
+        )
+    positional: tuple[Any, ...] = ()
+    keywords = dict(args)
+    if parameter is not None:
+        kind = inspect.signature(builder).parameters[parameter].kind
+        if kind is inspect.Parameter.KEYWORD_ONLY:
+            keywords[parameter] = mesh
+        elif next(iter(inspect.signature(builder).parameters)) == parameter:
+            positional = (mesh,)
+        else:
+            keywords[parameter] = mesh
+    try:
+        inspect.signature(builder).bind(*positional, **keywords)
+    except TypeError as error:
+        raise StepFailure(
+            f"`{request.entry}` cannot be called with the contract's args ({', '.join(args) or 'none'}): {error}",
+            help=f"its signature is {request.entry.partition(':')[2]}{inspect.signature(builder)}",
+            key=("step", request.name, "args"),
+        ) from None
+    except ValueError:
+        pass  # a builtin without signature: let the call itself say what does not fit
+    return with_concrete_mesh(as_step(builder(*positional, **keywords), static), mesh)
+
+
+def with_concrete_mesh(step: NormalisedStep, mesh: Mesh | None) -> NormalisedStep:
+    """Abstract leaves that carry an AbstractMesh (as `eval_shape` of an optimizer gives them) get a concrete one."""
+    from dataclasses import replace
+
+    leaves = jax.tree.leaves((step.args, step.kwargs))
+    concrete = {
+        leaf.sharding.mesh.abstract_mesh: leaf.sharding.mesh
+        for leaf in leaves
+        if isinstance(getattr(leaf, "sharding", None), NamedSharding) and isinstance(leaf.sharding.mesh, Mesh)
+    }
+
+    def rebuild(leaf: Any) -> Any:
+        sharding = getattr(leaf, "sharding", None)
+        if not isinstance(leaf, jax.ShapeDtypeStruct) or not isinstance(sharding, NamedSharding):
+            return leaf
+        if not isinstance(sharding.mesh, AbstractMesh):
+            return leaf
+        found = concrete.get(sharding.mesh) or _over_devices(sharding.mesh, mesh)
+        if found is None:
+            return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.weak_type)
+        placed = NamedSharding(found, sharding.spec, memory_kind=sharding.memory_kind)
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=placed, weak_type=leaf.weak_type)
+
+    args, kwargs = jax.tree.map(rebuild, (step.args, step.kwargs))
+    return replace(step, args=args, kwargs=kwargs)
+
+
+def _over_devices(abstract: AbstractMesh, mesh: Mesh | None) -> Mesh | None:
+    """The abstract mesh's axes over the devices of a concrete one, where the numbers agree."""
+    if mesh is None or abstract.empty or math.prod(abstract.axis_sizes) != mesh.devices.size:
+        return None
+    return Mesh(mesh.devices.reshape(abstract.axis_sizes), abstract.axis_names, axis_types=abstract.axis_types)
+
+
+def project_paths(request_root: str, steps: list[StepRequest]) -> FramePaths:
+    """Frame paths for all steps of one request."""
+    return FramePaths(Path(request_root), [Path(folder) for step in steps for folder in step.path])

@@ -1,0 +1,255 @@
+"""Trace, lower and compile one step, and write its part of a capture folder (layout: contracts/manifest.py)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+from jax.sharding import Mesh
+
+from ..contracts.manifest import CompilerWarning, Leaf, Manifest, MemoryFacts, MeshFact, Phase, StepError, StepFacts
+from . import jaxpr as jaxpr_facts
+from . import leaves as leaf_facts
+from .dumps import Dumps, read_dumps, write_gzip
+from .errors import failure, recognise
+from .frames import FramePaths
+from .request import StepFailure, StepRequest
+from .signatures import signature_facts
+from .stderr import cleaned, compiler_warnings, donation_warnings
+from .step import NormalisedStep
+from .targets import Target
+
+_ALIAS = re.compile(r"\(\s*(\d+),\s*\{[^}]*\},\s*(?:may|must)-alias\)")
+_ALIASES = re.compile(r"input_output_alias=\{(.*?) \}(?:,|$)")
+_PARAMETER = re.compile(r" parameter\((\d+)\)")
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+
+@dataclass(slots=True)
+class StepCapture:
+    """What has been learnt so far about one step; `facts` is written whatever happens."""
+
+    request: StepRequest
+    paths: FramePaths
+    target: Target
+    folder: Path
+    progress: Callable[[str], None]
+    facts: StepFacts
+    mesh: Mesh | None = None
+    unoptimized: str = ""
+    error: StepError | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    warnings: list[CompilerWarning] = field(default_factory=list)
+
+    @contextmanager
+    def phase(self, name: Phase) -> Iterator[None]:
+        """Time a phase; a recognised JAX error ends it and is kept, any other becomes a StepFailure."""
+        self.progress(f"{self.request.name}: {name}")
+        start = time.perf_counter()
+        try:
+            yield
+        except StepFailure:
+            raise
+        except (Exception, SystemExit) as error:
+            self.error = recognise(error, self.paths, name)
+            if self.error is None:
+                doing = {"build": f"`{self.request.entry}`", "trace": "tracing the step", "lower": "lowering the step"}
+                raise failure(error, self.paths, doing.get(name, f"the {name} of the step"), ("step", self.request.name)) from None
+        finally:
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
+
+    def update(self, **facts: Any) -> None:
+        self.facts = self.facts.model_copy(update=facts)
+
+
+def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) -> None:
+    """Everything from trace to compiled program. Stops at a recognised error, which stays in `capture.error`."""
+    capture.mesh = leaf_facts.program_mesh(jax.tree.leaves((step.args, step.kwargs))) or mesh
+    capture.update(
+        argument_names=list(step.argument_names),
+        fn_frame=capture.paths.of_function(step.fn),
+        carry={str(position): name for position, name in step.carry.items()},
+    )
+    with capture.phase("trace"), _context(step):
+        traced, wrapped = _unwrap(step.jitted.trace(*step.args, **step.kwargs))
+    if capture.error:
+        return
+    static = leaf_facts.static_arguments(step, traced)
+    values = dict(zip(step.argument_names, (*step.args, *step.kwargs.values()), strict=True))
+    names, given = leaf_facts.argument_leaves(step, traced)
+    infos = jax.tree.leaves(traced.args_info)
+    donated = [bool(info.donated) for info in infos]
+    by_argument = {name.argument for name, is_donated in zip(names, donated, strict=True) if is_donated}
+    avals = jax.tree.leaves(traced.in_avals)
+    arguments = [
+        leaf_facts.make_leaf(name, aval, None, None, donated=d, asked=leaf_facts.asked_spec(leaf, len(aval.shape)))
+        for name, aval, leaf, d in zip(names, avals, given, donated, strict=True)
+    ]
+    capture.update(
+        static={name: _shown(values[name]) for name in static},
+        donate=[name for name in step.argument_names if name in by_argument],
+        arguments=arguments,
+        jaxpr=jaxpr_facts.collect(traced.jaxpr, capture.paths),
+    )
+    write_gzip(capture.folder / "jaxpr.txt.gz", _ADDRESS.sub("0x...", str(traced.jaxpr)))
+    with capture.phase("lower"), _context(step), _recorded(capture):
+        lowered = traced.lower()
+        write_gzip(capture.folder / "stablehlo.mlir.gz", lowered.as_text(debug_info=True))
+    if capture.error:
+        return
+    dump = Path(tempfile.mkdtemp(prefix="dump-", dir=capture.folder))
+    try:
+        with capture.phase("compile"):
+            compiled = lowered.compile(compiler_options=capture.target.compiler_options(dump))
+    finally:
+        dumps = read_dumps(dump, capture.target)
+        capture.unoptimized = dumps.unoptimized
+        shutil.rmtree(dump, ignore_errors=True)
+    if capture.error:
+        _write_modules(capture.folder, dumps, None)
+        return
+    with capture.phase("compile"):
+        optimized = _optimized_text(compiled, dumps)
+        _write_modules(capture.folder, dumps, optimized)
+        _compiled_facts(capture, step, traced, compiled, optimized, arguments, avals, wrapped)
+    capture.update(signatures=signature_facts(step, traced, capture.request, capture.paths, lambda: _context(step)))
+
+
+def finish(capture: StepCapture, stderr: str) -> None:
+    """Write `stderr.txt` and `facts.json`; `stderr` is what reached file descriptor 2 while the step was worked on."""
+    (capture.folder / "stderr.txt").write_text(cleaned(stderr, capture.paths))
+    capture.update(
+        error=capture.error,
+        warnings=[*capture.warnings, *compiler_warnings(stderr, capture.unoptimized, capture.paths)],
+        seconds=capture.seconds,
+    )
+    (capture.folder / "facts.json").write_text(capture.facts.model_dump_json(indent=1) + "\n")
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """The last file of a capture: lists every other one with its sha256."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    digests = {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    text = manifest.model_copy(update={"files": digests}).model_dump_json(indent=1) + "\n"
+    partial = folder / "manifest.json.partial"
+    partial.write_text(text)
+    partial.rename(folder / "manifest.json")
+
+
+def mesh_fact(mesh: Mesh | None, dcn: dict[str, int]) -> MeshFact | None:
+    """The program's mesh as data."""
+    if mesh is None:
+        return None
+    return MeshFact(
+        axes={str(name): int(size) for name, size in mesh.shape.items()},
+        dcn=dcn,
+        device_ids=[int(device.id) for device in mesh.devices.flat],
+        axis_types=[t.name for t in mesh.axis_types],
+    )
+
+
+def _unwrap(traced: Any) -> tuple[Any, bool]:
+    """JAX's own Traced, and whether `nnx.jit` had wrapped it."""
+    inner = getattr(traced, "traced", None)
+    return (inner, True) if inner is not None and hasattr(inner, "jaxpr") else (traced, False)
+
+
+def _context(step: NormalisedStep) -> Any:
+    """The mesh the step asked to be current while it is traced."""
+    return nullcontext() if step.mesh is None else jax.set_mesh(step.mesh)
+
+
+@contextmanager
+def _recorded(capture: StepCapture) -> Iterator[None]:
+    """Keep unusable donations; hand every other warning on to the step's stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    frames = [capture.facts.fn_frame] if capture.facts.fn_frame else []
+    capture.warnings += donation_warnings((str(w.message) for w in caught), frames)
+    for warning in caught:
+        print(f"{warning.category.__name__}: {warning.message}", file=sys.stderr, flush=True)
+
+
+def _shown(value: Any) -> str:
+    """A static value where it is a plain number or flag, else only its type: captures carry no other values."""
+    return repr(value) if value is None or isinstance(value, (bool, int, float)) else type(value).__name__
+
+
+def _optimized_text(compiled: Any, dumps: Dumps) -> str:
+    try:
+        return compiled.as_text()
+    except jax.errors.JaxRuntimeError:
+        # A compiler plugin newer than jaxlib makes programs that jaxlib cannot print; the plugin's own dump can be read.
+        if dumps.optimized_text is None:
+            raise
+        return dumps.optimized_text
+
+
+def _write_modules(folder: Path, dumps: Dumps, optimized: str | None) -> None:
+    if dumps.partitioned:
+        write_gzip(folder / "partitioned.hlo.txt.gz", dumps.partitioned)
+    if optimized is not None:
+        write_gzip(folder / "optimized.hlo.txt.gz", optimized)
+    if optimized is not None and dumps.optimized_proto is not None:
+        write_gzip(folder / "optimized.hlo.pb.gz", dumps.optimized_proto)
+
+
+def _compiled_facts(
+    capture: StepCapture,
+    step: NormalisedStep,
+    traced: Any,
+    compiled: Any,
+    optimized: str,
+    arguments: list[Leaf],
+    avals: list[Any],
+    wrapped: bool,
+) -> None:
+    shardings = traced.in_tree.flatten_up_to(compiled.input_shardings)
+    outputs = jax.tree.leaves(traced.out_info)
+    output_shardings = traced.out_tree.flatten_up_to(compiled.output_shardings)
+    mesh = leaf_facts.program_mesh([*shardings, *output_shardings]) or capture.mesh
+    capture.mesh = mesh
+    entry = optimized[optimized.rfind("\nENTRY ") :]
+    parameters = max((int(n) for n in _PARAMETER.findall(entry)), default=-1) + 1
+    kept = sum(s is not None for s in shardings)
+    # Effect tokens and hoisted constants stand before the step's own arguments.
+    number = parameters - kept
+    aliases = _ALIASES.search(optimized[: optimized.find("\n")])
+    aliased = {int(n) for n in _ALIAS.findall(aliases[1])} if aliases else set()
+    rows: list[Leaf] = []
+    for leaf, aval, sharding in zip(arguments, avals, shardings, strict=True):
+        if sharding is None:
+            rows.append(leaf)
+            continue
+        name = leaf_facts.LeafName(leaf.argument, leaf.path)
+        rows.append(
+            leaf_facts.make_leaf(
+                name, aval, sharding, mesh, donated=leaf.donated, asked=leaf.asked, parameter=number, aliased=number in aliased
+            )
+        )
+        number += 1
+    names = leaf_facts.output_names(step, traced, wrapped)
+    memory = compiled.memory_analysis()
+    capture.update(
+        arguments=rows,
+        outputs=[leaf_facts.make_leaf(n, o, s, mesh) for n, o, s in zip(names, outputs, output_shardings, strict=True)],
+        memory=None if memory is None else MemoryFacts(
+            argument_bytes=int(memory.argument_size_in_bytes),
+            output_bytes=int(memory.output_size_in_bytes),
+            alias_bytes=int(memory.alias_size_in_bytes),
+            temp_bytes=int(memory.temp_size_in_bytes),
+            code_bytes=int(memory.generated_code_size_in_bytes),
+        ),
+    )

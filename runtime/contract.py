@@ -1,0 +1,191 @@
+"""From a loaded contract to a finished capture: the request, the cache, the child, the folder. Never imports jax."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..contracts.errors import ContractLintError
+from ..contracts.finding import Location
+from ..contracts.manifest import Provenance
+from .cache import CaptureCache, request_key, tool_folder
+from .launch import DEFAULT_TIMEOUT, Progress, child_environment, run_child
+from .request import ChildRequest, ChildResult, MeshRequest, StepRequest
+from .targets import target as parse_target
+
+if TYPE_CHECKING:
+    from ..contracts.load import LoadedContract
+    from ..contracts.model import Contract
+
+_ROOT_MARKS = ("pyproject.toml", ".git", "setup.py", "setup.cfg")
+
+
+def capture_contract(
+    loaded: LoadedContract,
+    target: str,
+    step_names: Sequence[str] | None = None,
+    out: str | Path | None = None,
+    run_steps: int = 0,
+    python: str | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    cache: bool = True,
+    on_progress: Progress | None = None,
+) -> Path:
+    """Capture steps of a contract (default: all) for one target and return the capture's folder.
+
+    `out`: the folder to write, None for a place below `.contract-lint`. `run_steps` > 0 also executes the steps that often.
+    `python`: the interpreter the user's code runs in. `timeout` in seconds. With `cache`, an unchanged capture is used again.
+    Raises ContractLintError for a step or target that does not exist, for a folder that is no capture, and for whatever goes wrong in the child.
+    """
+    contract = loaded.contract
+    if contract is None:
+        raise ContractLintError("the contract has errors; run `contract-lint check` first", Location(loaded.path))
+    file = Path(loaded.document.source.path).resolve()
+    root = project_root(file)
+    request = _request(loaded, contract, target, step_names, file, root, run_steps)
+    destination = _destination(out)
+    store = CaptureCache(root)
+    key = request_key(request, python, child_environment(target, _settings()))
+    found = store.find(key) if cache else None
+    if found is None:
+        fresh = store.fresh()
+        result = run_child(request.model_copy(update={"out": str(fresh)}), on_progress, timeout, python)
+        try:
+            found = _finished(result, loaded, fresh, store, key, cache, root, target)
+        finally:
+            shutil.rmtree(fresh.parent, ignore_errors=True)
+    elif on_progress is not None:
+        on_progress(f"unchanged since the last capture for {target}")
+    return found if destination is None else _copied(found, destination)
+
+
+def _finished(
+    result: ChildResult, loaded: LoadedContract, fresh: Path, store: CaptureCache, key: str, cache: bool, root: Path, target: str
+) -> Path:
+    if result.failure is not None:
+        location = loaded.place(tuple(result.failure.key)) if result.failure.key else None
+        raise result.failure.as_error(location)
+    if cache:
+        return store.store(key, fresh, result.inputs)
+    last = tool_folder(root) / "captures" / target.replace(":", "-")
+    last.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(last, ignore_errors=True)
+    return Path(shutil.move(fresh, last))
+
+
+def project_root(file: Path) -> Path:
+    """The folder printed paths are relative to: the working folder if the file lies below it, else the project it belongs to."""
+    here = Path.cwd().resolve()
+    if file.is_relative_to(here):
+        return here
+    marked = (folder for folder in file.parents if any((folder / mark).exists() for mark in _ROOT_MARKS))
+    return next(marked, file.parent)
+
+
+def _request(
+    loaded: LoadedContract,
+    contract: Contract,
+    target: str,
+    step_names: Sequence[str] | None,
+    file: Path,
+    root: Path,
+    run_steps: int,
+) -> ChildRequest:
+    names = list(contract.step) if step_names is None else list(step_names)
+    unknown = [name for name in names if name not in contract.step]
+    if unknown:
+        raise ContractLintError(
+            f"the contract has no step `{unknown[0]}`", loaded.place("step"), f"its steps are {', '.join(contract.step)}"
+        )
+    mesh = contract.mesh_for(target)
+    steps = []
+    for name in names:
+        section = contract.step[name]
+        folder = Path(loaded.document.folder(("step", name, "path"))).resolve()
+        steps.append(
+            StepRequest(
+                name=name,
+                entry=section.entry,
+                path=[os.path.normpath(folder / entry) for entry in section.path],
+                fallback_path=[] if section.path else [str(file.parent), str(root)],
+                args=section.args,
+                reference_args=section.reference_args,
+                donate=section.donate,
+                static=section.static,
+                signatures=section.signatures,
+            )
+        )
+    return ChildRequest(
+        target=parse_target(target).name,
+        mesh=MeshRequest(axes=mesh.axes, dcn=mesh.dcn) if mesh else None,
+        steps=steps,
+        project_root=str(root),
+        out="",
+        run_steps=run_steps,
+        provenance=provenance(root, loaded.digest, target),
+    )
+
+
+def provenance(root: Path, contract_digest: str, target: str) -> Provenance:
+    """What this process knows; the child adds the versions it finds and the digest of the sources."""
+    commit, dirty = _commit(root)
+    return Provenance(
+        tool=importlib.metadata.version("jax-contract-lint"),
+        python=platform.python_version(),
+        commit=commit,
+        dirty=dirty,
+        contract_digest=contract_digest,
+        target=target,
+    )
+
+
+def _commit(root: Path) -> tuple[str | None, bool | None]:
+    """The commit checked out at a folder and whether anything differs from it; None outside of git."""
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=30)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit = git("rev-parse", "HEAD")
+    if commit is None:
+        return None, None
+    status = git("status", "--porcelain", "--untracked-files=no")
+    return commit, None if status is None else bool(status)
+
+
+def _settings() -> dict[str, str]:
+    """The variables of this process that reach the compiler: what a cached capture depends on."""
+    from .launch import JAX_ALLOWED
+
+    return {name: os.environ[name] for name in JAX_ALLOWED if name in os.environ}
+
+
+def _destination(out: str | Path | None) -> Path | None:
+    """Where to put the capture. Raises ContractLintError rather than replace anything but a capture."""
+    if out is None:
+        return None
+    folder = Path(out)
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir()) and not (folder / "manifest.json").is_file()):
+        raise ContractLintError("this is not a capture and is not empty: it is left alone", Location(folder.as_posix()))
+    return folder
+
+
+def _copied(capture: Path, destination: Path) -> Path:
+    """A copy of a capture at `destination`, which is replaced in one rename."""
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    partial = destination.with_name(f".{destination.name}.{os.getpid()}")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.copytree(capture, partial)
+    if destination.exists():
+        shutil.rmtree(destination)
+    partial.rename(destination)
+    return destination

@@ -1,0 +1,52 @@
+"""The compiler's dump folder: which files are kept, and what stands in where a program was never partitioned."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from .targets import Target
+
+_BEFORE = re.compile(r"\.before_optimizations\.txt$")
+
+
+@dataclass(frozen=True, slots=True)
+class Dumps:
+    """Texts of one compile; `partitioned` is the unoptimised module where there was no partitioner."""
+
+    unoptimized: str
+    partitioned: str
+    was_partitioned: bool
+    optimized_text: str | None
+    optimized_proto: bytes | None
+
+
+def read_dumps(folder: Path, target: Target) -> Dumps:
+    """The modules of the largest program dumped into `folder` (a step can make XLA compile small helpers too)."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+    before = _largest(files, _BEFORE)
+    prefix = before.name.split(".before_optimizations")[0] + "." if before else ""
+    own = [path for path in files if path.name.startswith(prefix)]
+    partitioned = _largest(own, target.partitioned_dump)
+    optimized = [path for path in own if target.optimized_dump.search(path.name)]
+    text = next((p for p in optimized if p.suffix == ".txt"), None)
+    proto = next((p for p in optimized if p.suffix == ".pb"), None)
+    unoptimized = before.read_text(errors="replace") if before else ""
+    return Dumps(
+        unoptimized=unoptimized,
+        partitioned=partitioned.read_text(errors="replace") if partitioned else unoptimized,
+        was_partitioned=partitioned is not None,
+        optimized_text=text.read_text(errors="replace") if text else None,
+        optimized_proto=proto.read_bytes() if proto else None,
+    )
+
+
+def _largest(files: list[Path], pattern: re.Pattern[str]) -> Path | None:
+    return max((p for p in files if pattern.search(p.name)), key=lambda p: (p.stat().st_size, p.name), default=None)
+
+
+def write_gzip(path: Path, data: str | bytes) -> None:
+    """Compressed without a time stamp: the same data gives the same bytes."""
+    path.write_bytes(gzip.compress(data.encode() if isinstance(data, str) else data, 6, mtime=0))

@@ -1,0 +1,117 @@
+"""What the parent asks of the child process and what it gets back, as JSON. Never imports jax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from ..contracts.errors import ContractLintError
+from ..contracts.finding import Location
+from ..contracts.manifest import Provenance
+
+
+class Message(BaseModel):
+    """Base of everything that crosses the process border."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StepRequest(Message):
+    """One step to build. `path` holds absolute folders for `sys.path`, `fallback_path` folders tried last."""
+
+    name: str
+    entry: str
+    path: list[str] = []
+    fallback_path: list[str] = []
+    args: dict[str, Any] = {}
+    reference_args: dict[str, Any] = {}
+    donate: list[str] | None = None
+    static: list[str] | None = None
+    signatures: dict[str, list[list[int]]] = {}
+
+
+class MeshRequest(Message):
+    """The mesh to build over the target's devices: axis name -> size, outermost first."""
+
+    axes: dict[str, int]
+    dcn: dict[str, int] = {}
+
+
+class ChildRequest(Message):
+    """Everything one child process does: one target, one mesh, any number of steps.
+
+    `out` is an absolute folder that does not exist yet; the child makes it. In mode `infer` a missing mesh is
+    replaced by one axis `data` over all devices.
+    """
+
+    mode: Literal["capture", "infer"] = "capture"
+    target: str
+    mesh: MeshRequest | None = None
+    steps: list[StepRequest]
+    project_root: str
+    out: str
+    run_steps: int = 0
+    provenance: Provenance
+
+
+class ChildFailure(Message):
+    """Why the child gave up: a sentence or paragraph, a place, advice, and the contract key at fault."""
+
+    message: str
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    help: str | None = None
+    key: list[str] = []
+
+    def as_error(self, location: Location | None = None) -> ContractLintError:
+        """The error the command line prints; `location` (of the contract key) is used where the child named no place."""
+        if self.path is not None:
+            location = Location(self.path, self.line, self.column)
+        return ContractLintError(self.message, location, self.help)
+
+
+class ChildReport(Message):
+    """The child's last word. `inputs` are the files (absolute) the captured step was made from."""
+
+    failure: ChildFailure | None = None
+    inputs: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class ChildResult:
+    """Either a finished capture folder or a failure."""
+
+    capture_dir: Path | None
+    failure: ChildFailure | None = None
+    inputs: list[str] = field(default_factory=list)
+
+    @property
+    def error(self) -> str | None:
+        """The failure as one paragraph."""
+        return None if self.failure is None else str(self.failure.as_error())
+
+
+class StepFailure(ContractLintError):
+    """Raised in the child: a ContractLintError that may also name the contract key at fault."""
+
+    def __init__(
+        self, message: str, location: Location | None = None, help: str | None = None, key: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(message, location, help)
+        self.key = key
+
+    def as_failure(self) -> ChildFailure:
+        """The same as data."""
+        place = self.location
+        return ChildFailure(
+            message=self.message,
+            path=place.path if place else None,
+            line=place.line if place else None,
+            column=place.column if place else None,
+            help=self.help,
+            key=list(self.key),
+        )

@@ -1,0 +1,60 @@
+"""`cpu:N`: N simulated CPU devices. Proves values and structure; programs run here as well as compile."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...contracts.errors import ContractLintError
+
+_NAME = re.compile(r"cpu:([1-9][0-9]{0,4})")
+MAX_DEVICES = 2048
+"""More than this and XLA's CPU client takes the job for a multi-process one and refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTarget:
+    """N CPU devices in one process."""
+
+    name: str
+    device_count: int
+    platform: ClassVar[str] = "cpu"
+    effort: ClassVar[str] = "full"
+    executes: ClassVar[bool] = True
+    partitioned_dump: ClassVar[re.Pattern[str]] = re.compile(r"\.after_spmd-partitioning\.before_[^/]*\.txt$")
+    optimized_dump: ClassVar[re.Pattern[str]] = re.compile(r"\.cpu_after_optimizations\.(?:txt|hlo\.pb)$")
+
+    @classmethod
+    def parse(cls, name: str) -> CpuTarget:
+        """`cpu:8` -> 8 devices. Raises ContractLintError for anything else."""
+        match = _NAME.fullmatch(name)
+        if match is None or int(match[1]) > MAX_DEVICES:
+            raise ContractLintError(
+                f"`{name}` is not a CPU target: expected cpu:N with N from 1 to {MAX_DEVICES}", help="write e.g. `cpu:8`"
+            )
+        return cls(name, int(match[1]))
+
+    def environment(self) -> dict[str, str]:
+        # Level 1 shows XLA's warnings and hides its information lines.
+        return {"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "1"}
+
+    def configure(self) -> None:
+        import jax
+
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_num_cpu_devices", self.device_count)
+
+    def devices(self) -> list[Any]:
+        import jax
+
+        return jax.devices("cpu")
+
+    def compiler_options(self, dump: Path) -> dict[str, Any]:
+        return {
+            "xla_dump_to": str(dump),
+            "xla_dump_hlo_as_text": True,
+            "xla_dump_hlo_as_proto": True,
+            "xla_dump_hlo_pass_re": "spmd-partition.*|.*shardy.*",
+        }

@@ -1,0 +1,174 @@
+"""The child process: builds, captures and runs the steps of one request. `python -m contract_lint.runtime.worker REQUEST REPORT FD`.
+
+REQUEST is a ChildRequest as JSON, REPORT the path the ChildReport is written to, FD the file descriptor progress lines go to.
+File descriptors 1 and 2 are files that the parent opened; what the compiler writes to 2 is read back from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, Provenance, StepFacts
+from .frames import FramePaths, hide_machinery
+from .inputs import InputFiles
+from .request import ChildReport, ChildRequest, StepFailure, StepRequest
+from .targets import Target, target
+
+_STEP_NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,99}")
+
+
+def main(argv: list[str]) -> int:
+    """Entry of the child. Always writes a report, unless the process dies."""
+    request_path, report_path, descriptor = Path(argv[0]), Path(argv[1]), int(argv[2])
+    os.set_inheritable(descriptor, False)
+    request = ChildRequest.model_validate_json(request_path.read_text())
+    with os.fdopen(descriptor, "w", buffering=1) as pipe:
+
+        def progress(line: str) -> None:
+            print(line, file=pipe, flush=True)
+
+        inputs = InputFiles()
+        try:
+            capture_request(request, progress, inputs)
+            report = ChildReport(inputs=inputs.files(Path(request.out)))
+        except StepFailure as failure:
+            report = ChildReport(failure=failure.as_failure(), inputs=inputs.files(Path(request.out)))
+    report_path.write_text(report.model_dump_json())
+    return 0
+
+
+def capture_request(request: ChildRequest, progress: Callable[[str], None], inputs: InputFiles) -> None:
+    """Write the capture folder of a request. Raises StepFailure; a folder without manifest.json is then left behind."""
+    chosen = target(request.target)
+    progress(f"starting {request.target}")
+    import jax
+
+    chosen.configure()
+    jax.config.update("jax_enable_compilation_cache", False)
+    # Frames inside JAX tell an error of the trace from one of the user's own code.
+    jax.config.update("jax_traceback_filtering", "off")
+    from . import build, capture
+
+    paths = build.project_paths(request.project_root, request.steps)
+    jax.config.update("jax_hlo_source_file_canonicalization_regex", paths.pattern)
+    hide_machinery()
+    inputs.watch()
+    out = Path(request.out)
+    out.mkdir(parents=True)
+    mesh = build.make_mesh(request.mesh, chosen) if request.mesh else None
+    program_mesh = None
+    for step in request.steps:
+        if not _STEP_NAME.fullmatch(step.name):
+            raise StepFailure(f"the step name {step.name!r} is no folder name", help="use letters, digits, `_`, `-` and `.`")
+        folder = out / step.name
+        folder.mkdir()
+        work = capture.StepCapture(
+            request=step,
+            paths=paths,
+            target=chosen,
+            folder=folder,
+            progress=progress,
+            facts=StepFacts(step=step.name, entry=step.entry),
+        )
+        start = _stderr_end()
+        normalised = None
+        try:
+            builder = build.load_entry(step, paths)
+            work.update(entry_frame=paths.of_function(builder))
+            wanted = mesh
+            if wanted is None and request.mode == "infer" and build.takes_mesh(builder, step.args):
+                wanted = build.default_mesh(chosen)
+            with work.phase("build"):
+                normalised = build.call_build(builder, step, step.args, wanted, step.static)
+            if normalised is not None and work.error is None:
+                capture.capture_step(work, normalised, wanted)
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        text = _stderr_from(start)
+        capture.finish(work, text)
+        program_mesh = program_mesh or work.mesh
+        if request.run_steps and normalised is not None and work.error is None and chosen.executes:
+            progress(f"{step.name}: run")
+            _run(request, step, builder, normalised, work, wanted)
+    progress("writing")
+    manifest = Manifest(
+        schema_version=CAPTURE_SCHEMA,
+        provenance=_provenance(request, chosen, paths, inputs),
+        devices=chosen.device_count,
+        device_kind=str(chosen.devices()[0].device_kind),
+        mesh=capture.mesh_fact(program_mesh, dict(request.mesh.dcn) if request.mesh else {}),
+        steps=[step.name for step in request.steps],
+        files={},
+    )
+    capture.write_manifest(out, manifest)
+
+
+def _run(request: ChildRequest, step: StepRequest, builder: Any, normalised: Any, work: Any, mesh: Any) -> None:
+    """Execute the step and write run.json."""
+    from . import build
+    from .run import run_step
+
+    def rebuild(args: Mapping[str, Any], other_mesh: Any) -> Any:
+        """The same step built again with further arguments, on another mesh."""
+        return build.call_build(builder, step, {**step.args, **args}, other_mesh, step.static)
+
+    facts = run_step(
+        normalised, mesh=work.mesh or mesh, steps=request.run_steps, rebuild=rebuild, reference_args=step.reference_args, paths=work.paths
+    )
+    (work.folder / "run.json").write_text(facts.model_dump_json(indent=1) + "\n")
+
+
+def _provenance(request: ChildRequest, chosen: Target, paths: FramePaths, inputs: InputFiles) -> Provenance:
+    """The parent's part with the versions found here and the digest of the step's own sources."""
+    digest = hashlib.sha256()
+    for path in inputs.files(Path(request.out)):
+        if paths.is_user(path):
+            digest.update(f"{paths.printed(path)}\0{hashlib.sha256(Path(path).read_bytes()).hexdigest()}\n".encode())
+    versions = {name: _version(name) for name in ("jax", "jaxlib", "libtpu", "flax", "optax")}
+    return request.provenance.model_copy(
+        update=versions
+        | {
+            "python": platform.python_version(),
+            "source_digest": digest.hexdigest(),
+            "effort": chosen.effort,
+            "target": chosen.name,
+        }
+    )
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _stderr_end() -> int:
+    try:
+        return os.lseek(2, 0, os.SEEK_END)
+    except OSError:
+        return -1
+
+
+def _stderr_from(start: int) -> str:
+    """What file descriptor 2 has received since; nothing where it is not a file."""
+    end = _stderr_end()
+    if start < 0 or end <= start:
+        return ""
+    try:
+        return os.pread(2, end - start, start).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,63 @@
+"""The arguments of a bare program, as far as it names them: JAX writes `state['params']['wq']` on entry parameters."""
+
+from __future__ import annotations
+
+import re
+
+from ..contracts.manifest import Leaf
+from .assignment import BufferAssignment
+from .proto import ModuleProto
+from .shape import Shape, numpy_dtype
+
+_HEAD = re.compile(r"[A-Za-z_]\w*")
+_STEP = re.compile(r"\[\\?'([^'\]\\]*)\\?'\]|\[\"([^\"\]]*)\"\]|\[(?:<flat index )?(\w+)>?\]|\.(\w+)")
+_LONGEST = 4096
+
+
+def argument_path(op_name: str) -> tuple[str, str]:
+    """`opt[1][0].mu['layers']['w1']` -> (`opt`, `1/0/mu/layers/w1`); a name of another form is the argument itself."""
+    name = op_name[:_LONGEST]
+    head = _HEAD.match(name)
+    if head is None:
+        return name, ""
+    at, steps = head.end(), []
+    while (match := _STEP.match(name, at)) is not None:
+        steps.append(next(group for group in match.groups() if group is not None))
+        at = match.end()
+    if at != len(name):
+        return name, ""
+    if len(steps) > 1 and steps[-1] in ("value", "raw_value"):
+        steps.pop()
+    return head[0], "/".join(steps)
+
+
+def entry_arguments(module: ModuleProto, assignment: BufferAssignment) -> list[Leaf]:
+    """The entry parameters as argument leaves, one device's shapes as the only shapes there are.
+
+    An argument counts as donated if any of its arrays is aliased with an output.
+    """
+    whole = (a for a in assignment.allocations if a.is_entry_parameter and not a.parameter_shape_index)
+    sizes = {allocation.parameter_number: allocation for allocation in whole}
+    aliased = {number for number, allocation in sizes.items() if allocation.aliased_with_output}
+    entry = module.entry
+    found: list[tuple[int, str, str, Shape]] = []
+    for made in entry.instructions if entry else ():
+        if made.opcode == "parameter":
+            shape = module.shape(made)
+            if not shape.is_tuple:
+                found.append((made.parameter_number, *argument_path(made.op_name or made.name), shape))
+    donated = {argument for number, argument, _, _ in found if number in aliased}
+    return [
+        Leaf(
+            argument=argument,
+            path=path,
+            shape=list(shape.dims),
+            dtype=numpy_dtype(shape.dtype),
+            local_shape=list(shape.dims),
+            bytes=sizes[number].size if number in sizes else shape.bytes,
+            donated=argument in donated,
+            aliased=number in aliased,
+            parameter=number,
+        )
+        for number, argument, path, shape in sorted(found, key=lambda item: item[0])
+    ]

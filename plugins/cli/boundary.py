@@ -1,0 +1,84 @@
+"""Where every exception ends: as a sentence on standard error and an exit code, never as a bare traceback."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+USAGE, BUG = 2, 3
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+def run(group: click.Group, argv: list[str] | None = None) -> int:
+    """Run `group` and return the exit code: 0 clean, 1 findings, 2 wrong usage or unreadable input, 3 our own bug.
+
+    130 follows an interrupt, 141 a reader that closed our output early, as a shell would say it.
+    """
+    _lenient_streams()
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        result = group.main(args=arguments, prog_name="contract-lint", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter flushes standard output once more at exit; give it a place where that works.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Exception as error:
+        return _failed(error, _debug(arguments))
+
+
+def _failed(error: Exception, debug: bool) -> int:
+    from ...contracts.errors import ContractLintError
+    from ..report.printable import many_lines
+
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, ContractLintError):
+        click.echo(f"error: {many_lines(str(error))}", err=True)
+        return error.exit_code
+    from ... import __version__
+
+    click.echo(
+        f"internal error: {type(error).__name__}: {many_lines(str(error))} ({_raised_at(error)})\n"
+        f"This is a bug in contract-lint {__version__}, not in your code. Please report it with the command you ran, "
+        "the contract, and the output of the same command with CONTRACT_LINT_DEBUG=1.",
+        err=True,
+    )
+    return BUG
+
+
+def _raised_at(error: Exception) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return "place unknown"
+    path = Path(trace.tb_frame.f_code.co_filename)
+    return f"{'/'.join(path.parts[-3:])}:{trace.tb_lineno}"
+
+
+def _debug(arguments: list[str]) -> bool:
+    return "--debug" in arguments or os.environ.get("CONTRACT_LINT_DEBUG", "") not in ("", "0")
+
+
+def _lenient_streams() -> None:
+    """A terminal that cannot show a character gets its escape, not an exception."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")

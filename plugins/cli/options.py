@@ -1,0 +1,72 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FINDING_FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
+LEDGER_FORMATS = ("text", "json", "markdown")
+FAIL_ON = ("error", "warning", "info", "never")
+
+
+def findings_options(command: Command) -> Command:
+    """`--format`, `--output`, `--fail-on`, `--select` and `--ignore`."""
+    for option in reversed(
+        (
+            click.option("--format", "form", type=click.Choice(FINDING_FORMATS), default="text", help="Output format."),
+            output_option,
+            click.option(
+                "--fail-on",
+                type=click.Choice(FAIL_ON),
+                help="Least severity of a new finding that exits with 1.  [default: error]",
+            ),
+            click.option(
+                "--select",
+                multiple=True,
+                metavar="CODES",
+                help="Only these rules: codes, prefixes or names, with commas.",
+            ),
+            click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+output_option = click.option(
+    "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write the report there, not to standard output."
+)
+
+
+def capture_options(command: Command) -> Command:
+    """How the steps are built and compiled: `--target`, `--python`, `--timeout`, `--no-cache`."""
+    for option in reversed(
+        (
+            click.option(
+                "--target", "targets", multiple=True, metavar="T", help="Only this target, e.g. cpu:8; may be repeated."
+            ),
+            python_option,
+            timeout_option,
+            click.option("--no-cache", is_flag=True, help="Compile again even when nothing has changed."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+python_option = click.option(
+    "--python", type=click.Path(dir_okay=False), metavar="EXE", help="Interpreter that has jax and your packages."
+)
+timeout_option = click.option(
+    "--timeout", type=click.IntRange(min=1), metavar="SECONDS", help="Longest time one target may take."
+)
+
+
+def codes(values: tuple[str, ...]) -> tuple[str, ...]:
+    """`("SHD,MEM201", "JIT")` as `("SHD", "MEM201", "JIT")`."""
+    return tuple(part for value in values for part in (piece.strip() for piece in value.split(",")) if part)

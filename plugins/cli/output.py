@@ -1,0 +1,52 @@
+"""Where a report goes: to the terminal at its width and colours, to a pipe as plain text, or to a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from ...contracts.errors import ContractLintError
+from ...contracts.finding import Location
+from ..pipeline.report import Report
+from ..report.formats import render
+
+NARROWEST, WIDEST = 60, 140
+
+
+def emit(report: Report, form: str, output: str | None) -> int:
+    """Write the report in format `form` and return the exit code that follows from it.
+
+    A file named by `--output` gets the report; the verdict then goes to standard error.
+    """
+    width, color = (None, False) if output else terminal()
+    text = render(report, form, width, color)
+    write(text, output)
+    if output:
+        from ..report.verdict import headline
+
+        click.echo(headline(report), err=True)
+    return report.exit_code
+
+
+def write(text: str, output: str | None) -> None:
+    """`text` to standard output, or to a file as UTF-8. Raises ContractLintError where the file cannot be written."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ContractLintError(f"cannot be written: {error.strerror or error}", Location(output)) from error
+
+
+def terminal() -> tuple[int | None, bool]:
+    """Width and colour of standard output: None and no colour unless it is a terminal; NO_COLOR and COLUMNS are kept."""
+    columns = os.environ.get("COLUMNS", "")
+    if not sys.stdout.isatty():
+        return (min(max(int(columns), NARROWEST), WIDEST) if columns.isdecimal() else None), False
+    width = min(max(shutil.get_terminal_size((100, 24)).columns, NARROWEST), WIDEST)
+    return width, not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

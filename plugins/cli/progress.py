@@ -1,0 +1,34 @@
+"""Progress on standard error: a spinner with the current phase on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import click
+
+
+class Progress(Protocol):
+    """Called with one line for each thing that begins."""
+
+    def __call__(self, message: str, /) -> None: ...
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """A function to call with each phase; what it shows is gone from a terminal when the block ends."""
+    from ..report.printable import one_line
+
+    if not sys.stderr.isatty():
+        yield lambda message: click.echo(f"contract-lint: {one_line(message)}", err=True)
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting")
+        yield lambda message: bar.reset(task, description=one_line(message))

@@ -1,0 +1,63 @@
+"""`contract-lint verify`: the main job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import capture_options, codes, findings_options
+
+
+@click.command("verify")
+@click.argument("contract", type=click.Path())
+@click.option(
+    "--capture", "capture_dir", type=click.Path(), metavar="DIR", help="Judge this capture; run nothing, need no jax."
+)
+@click.option("--run", is_flag=True, help="Execute the steps too and compare with one device.")
+@click.option("--steps", type=click.IntRange(min=1), help="Steps to execute with --run.")
+@capture_options
+@findings_options
+def command(
+    contract: str,
+    capture_dir: str | None,
+    run: bool,
+    steps: int | None,
+    targets: tuple[str, ...],
+    python: str | None,
+    timeout: int | None,
+    no_cache: bool,
+    form: str,
+    output: str | None,
+    fail_on: str | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+) -> int:
+    """Hold the steps of CONTRACT to their promises: compile them for each target, compare, report.
+
+    This imports and runs your build function, in a child process. With --capture it runs nothing.
+    """
+    from ..pipeline.verify import verify
+    from .output import emit
+    from .progress import progress
+    from .settings import load_settings
+
+    if steps is not None and not run:
+        raise click.UsageError("--steps needs --run")
+    settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
+    with progress() as say:
+        report = verify(
+            contract,
+            targets=targets,
+            capture_dir=capture_dir,
+            run=run,
+            steps=steps,
+            cache=not no_cache,
+            python=python,
+            timeout=timeout,
+            select=settings.select,
+            ignore=settings.ignore,
+            fail_on=settings.fail_on,
+            say=say,
+        )
+    return emit(report, form, output)

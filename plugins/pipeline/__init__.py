@@ -1,0 +1,1 @@
+"""What each verb does, free of the command line and of the output format."""

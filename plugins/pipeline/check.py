@@ -1,0 +1,64 @@
+"""`check`: find contracts in a tree and judge each one by itself. Never imports jax or user code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+
+from ...contracts.finding import Finding, merge_targets
+from ...contracts.load import LoadedContract, find_contracts, load_contract
+from ...linters.judge import judge_contract
+from .report import FailOn, Report, report, selected
+from .resolved import resolved_rows
+
+
+def check(
+    paths: Sequence[Path],
+    *,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    exclude: Sequence[str] = (),
+    fail_on: FailOn = "error",
+) -> Report:
+    """Findings on every contract at or below `paths`.
+
+    Raises ContractLintError for a path that does not exist and for a contract named by itself that cannot be read;
+    a contract met in a folder that cannot be read is a finding instead.
+    """
+    named = {path.resolve() for path in paths if not path.is_dir()}
+    contracts = [path for path in find_contracts(paths) if not _excluded(path, exclude)]
+    loaded = [_load(path, path.resolve() in named) for path in contracts]
+    count = len(loaded)
+    return report(
+        selected((finding for each in loaded for finding in static_findings(each)), select, ignore),
+        verb="check",
+        subject=f"{count} contract" if count == 1 else f"{count} contracts",
+        contracts=tuple(each.path for each in loaded),
+        resolved=resolved_rows(loaded),
+        fail_on=fail_on,
+        proof="no finding" if count else f"nothing to check, no *.contract.yaml at {_listed(paths)}",
+    )
+
+
+def static_findings(loaded: LoadedContract) -> list[Finding]:
+    """Everything wrong with one contract: what its reader met and what the rules on contracts say."""
+    return merge_targets([*loaded.findings, *judge_contract(loaded)])
+
+
+def _load(path: Path, named: bool) -> LoadedContract:
+    loaded = load_contract(path)
+    return loaded.readable() if named else loaded
+
+
+def _excluded(path: Path, exclude: Sequence[str]) -> bool:
+    """Whether a shell pattern matches the path as given (or any folder above it), or its name."""
+    spellings = [path, *path.parents]
+    return any(fnmatch(each.as_posix(), pattern.rstrip("/")) for pattern in exclude for each in spellings) or any(
+        fnmatch(path.name, pattern) for pattern in exclude
+    )
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    names = [path.as_posix() for path in paths[:3]]
+    return ", ".join(names) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")

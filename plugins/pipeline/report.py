@@ -1,0 +1,121 @@
+"""What every output format is a view of: the findings folded by cause, the verdict, the provenance and the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from ...contracts.finding import SEVERITY_RANK, Finding, Severity, sort_key
+from .resolved import ResolvedRow
+from .tables import StepTables
+
+FailOn = Literal["error", "warning", "info", "never"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One cause and the findings that follow from it."""
+
+    finding: Finding
+    consequences: tuple[Finding, ...] = ()
+
+    @property
+    def severity(self) -> Severity:
+        """The worst severity among the cause and what follows from it."""
+        return max((self.finding, *self.consequences), key=lambda each: SEVERITY_RANK[each.severity]).severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The result of one command. Build it with `report`, which folds and sorts the findings.
+
+    `subject` says what was judged (`dense-fsdp`, `3 contracts`), `targets` on which targets, `captures` is the
+    provenance of each capture; nothing in it depends on the clock, the machine or the folder of the capture.
+    """
+
+    verb: str
+    subject: str
+    targets: tuple[str, ...] = ()
+    contracts: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    captures: tuple[dict[str, Any], ...] = ()
+    tables: tuple[StepTables, ...] = ()
+    resolved: tuple[ResolvedRow, ...] = ()
+    fail_on: FailOn = "error"
+    proof: str | None = field(default=None, metadata={"doc": "What a clean verdict rests on, in a few words."})
+
+    def roots(self) -> list[Root]:
+        """Causes in report order, each with its consequences; accepted and suppressed ones are among them."""
+        folded: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            if finding.caused_by is not None:
+                folded.setdefault(finding.caused_by, []).append(finding)
+        return [Root(f, tuple(folded.get(f.fingerprint, ()))) for f in self.findings if f.is_root]
+
+    def new_roots(self) -> list[Root]:
+        return [root for root in self.roots() if root.finding.status == "new"]
+
+    def summary(self) -> dict[str, int]:
+        """New root findings by severity: `{"error": 2, "warning": 0, "info": 1}`."""
+        counts = dict.fromkeys(SEVERITIES, 0)
+        for root in self.new_roots():
+            counts[root.finding.severity] += 1
+        return {str(severity): count for severity, count in counts.items()}
+
+    def set_aside(self) -> dict[str, int]:
+        """Root findings that do not count, by status: accepted, suppressed, baseline."""
+        counts: dict[str, int] = {}
+        for root in self.roots():
+            if root.finding.status != "new":
+                counts[root.finding.status] = counts.get(root.finding.status, 0) + 1
+        return dict(sorted(counts.items()))
+
+    def failing(self) -> list[Root]:
+        """New roots at or above `fail_on`, judged by the worst of root and consequences."""
+        if self.fail_on == "never":
+            return []
+        limit = SEVERITY_RANK[self.fail_on]
+        return [root for root in self.new_roots() if SEVERITY_RANK[root.severity] >= limit]
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failing() else 0
+
+    def largest(self) -> Root | None:
+        """The first thing to do: the most severe new root, and among those the one that explains most."""
+        roots = self.new_roots()
+        return max(roots, key=lambda r: (SEVERITY_RANK[r.severity], len(r.consequences))) if roots else None
+
+
+def report(findings: Iterable[Finding], **fields: Any) -> Report:
+    """A Report over `findings`, sorted. A consequence whose cause is not among the new findings (it was ignored, or
+    accepted) stands for itself, so that setting one finding aside never hides another."""
+    listed = sorted(findings, key=sort_key)
+    status = {finding.fingerprint: finding.status for finding in listed if finding.is_root}
+    standing = [
+        replace(finding, caused_by=None)
+        if finding.caused_by is not None and finding.status == "new" and status.get(finding.caused_by) != "new"
+        else finding
+        for finding in listed
+    ]
+    # A set-aside consequence of an absent cause would otherwise be in no list at all.
+    fingerprints = {finding.fingerprint for finding in standing if finding.is_root}
+    standing = [
+        replace(finding, caused_by=None) if finding.caused_by and finding.caused_by not in fingerprints else finding
+        for finding in standing
+    ]
+    return Report(findings=tuple(standing), **fields)
+
+
+def selected(findings: Iterable[Finding], select: Iterable[str], ignore: Iterable[str]) -> list[Finding]:
+    """The findings whose code starts with (or whose name is) one of `select`, less those of `ignore`; an empty `select` is all."""
+    chosen, dropped = tuple(select), tuple(ignore)
+    return [
+        finding for finding in findings if (not chosen or _matches(finding, chosen)) and not _matches(finding, dropped)
+    ]
+
+
+def _matches(finding: Finding, wanted: tuple[str, ...]) -> bool:
+    return any(finding.name == each or finding.code.startswith(each.upper()) for each in wanted if each)

@@ -1,0 +1,116 @@
+"""The facts a report shows beside its findings, as plain rows: plan against program, memory, tensors, run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+Axes = tuple[str, ...] | str | None
+"""Mesh axes of a collective: names, `irregular`, or None where unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectiveRow:
+    """All collectives of one kind over one set of axes in one step, loops multiplied.
+
+    `elements` and bytes are per device and step; `partitioned_*` is the canonical module after SPMD partitioning, which
+    the plan is compared with; `optimized_*` is what runs. None: there is no such module or no plan.
+    """
+
+    kind: str
+    axes: Axes
+    plan_count: int | None = None
+    plan_elements: int | None = None
+    partitioned_count: int | None = None
+    partitioned_elements: int | None = None
+    partitioned_ring_bytes: int | None = None
+    optimized_count: int | None = None
+    optimized_elements: int | None = None
+    optimized_ring_bytes: int | None = None
+    verdict: str = "ok"
+    """`ok`, `allowed`, `differs`, `unplanned`, `missing`, or `-` where nothing is promised."""
+    formula: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryTable:
+    """Device memory of one step in bytes per device; `hbm` is the promise, `state_plan_bytes` the closed form."""
+
+    need_bytes: int
+    peak_bytes: int | None
+    argument_bytes: int
+    output_bytes: int
+    alias_bytes: int
+    temp_bytes: int
+    code_bytes: int
+    state_bytes: int | None
+    state_plan_bytes: int | None
+    hbm_bytes: int | None
+    by_class: tuple[tuple[str, int, int | None], ...] = ()
+    """Class, bytes live at the peak, and its limit in the contract or None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorRow:
+    """The tensors of one class: how many, bytes per device, and bytes of those that every device holds whole."""
+
+    cls: str
+    count: int
+    bytes: int
+    replicated_bytes: int
+    plan_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonRow:
+    """One value compared with the one-device run: `ratio` is the difference over its bound; at most 1 is clean."""
+
+    role: str
+    path: str
+    ratio: float | None
+    error: float | None
+    bound: float | None
+    floor: float | None
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTable:
+    """What happened while the step ran."""
+
+    steps: int
+    compiles: tuple[str, ...]
+    compiles_promised: int | None
+    transfers: tuple[str, ...]
+    losses: tuple[float, ...]
+    comparisons: tuple[ComparisonRow, ...]
+    not_compared: tuple[tuple[str, str], ...]
+
+    @property
+    def worst(self) -> float | None:
+        """The largest ratio over everything compared."""
+        ratios = [row.ratio for row in self.comparisons if row.ratio is not None]
+        return max(ratios) if ratios else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTables:
+    """One step on one target."""
+
+    target: str
+    step: str
+    devices: int
+    device_kind: str
+    mesh: tuple[tuple[str, int], ...] | None
+    collectives: tuple[CollectiveRow, ...] = ()
+    plan_note: str | None = None
+    """Why there is no plan, where there is none."""
+    rewrites: tuple[str, ...] = ()
+    """The named rewrites that lead from the partitioned to the optimised module."""
+    memory: MemoryTable | None = None
+    tensors: tuple[TensorRow, ...] = ()
+    run: RunTable | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The rows as plain data, tuples as lists."""
+        return asdict(self)

@@ -1,0 +1,1 @@
+"""Output formats: each one is a view of the same report."""

@@ -1,0 +1,48 @@
+"""The rules as a table, as JSON or as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from ...linters.rule import Rule
+from .json import dumps
+from .markdown import escape
+from .text import COLOURS, DEFAULT_WIDTH, to_text
+
+
+def render(rules: Sequence[Rule], form: str, width: int | None = None, color: bool = False) -> str:
+    """The catalogue in `text`, `json` or `markdown`, ordered by code."""
+    if form == "json":
+        return dumps({"schema_version": 1, "rules": [as_json(rule) for rule in rules]})
+    if form == "markdown":
+        rows = [f"| {r.code} | {escape(r.name)} | {r.severity} | {r.evidence} | {escape(r.summary)} |" for r in rules]
+        return (
+            "\n".join(["| code | name | severity | evidence | what it finds |", "|---|---|---|---|---|", *rows]) + "\n"
+        )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    table.add_column("code", no_wrap=True, style="bold")
+    table.add_column("name")
+    table.add_column("severity")
+    table.add_column("evidence")
+    table.add_column("what it finds", ratio=1)
+    for rule in rules:
+        severity = Text(rule.severity, style=COLOURS[rule.severity])
+        table.add_row(rule.code, rule.name, severity, rule.evidence, rule.summary)
+    return to_text([table], width or DEFAULT_WIDTH, color, first=Text(f"{len(rules)} rules"))
+
+
+def as_json(rule: Rule) -> dict[str, str]:
+    """One rule as plain data, documentation included."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": rule.severity,
+        "confidence": rule.confidence,
+        "evidence": rule.evidence,
+        "summary": rule.summary,
+        "doc": rule.doc.strip(),
+    }

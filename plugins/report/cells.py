@@ -1,0 +1,46 @@
+"""What stands in one cell of a table, the same in text and markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...contracts.model import format_bytes
+from ..pipeline.tables import Axes, ComparisonRow
+
+
+def axes(value: Axes) -> str:
+    """`data,fsdp`; `irregular`; `?` where the axes are unknown; `-` for none."""
+    if value is None:
+        return "?"
+    return value if isinstance(value, str) else ",".join(value) or "-"
+
+
+def mesh(value: tuple[tuple[str, int], ...] | None) -> str:
+    """`data 2 x fsdp 4`."""
+    return " x ".join(f"{name} {size}" for name, size in value) if value else "none"
+
+
+def number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def bytes_or_dash(value: int | None) -> str:
+    return "-" if value is None else format_bytes(value)
+
+
+def versus(plan: int | None, program: int | None) -> str:
+    """One number where plan and program agree, else `plan -> program`."""
+    if plan == program or plan is None:
+        return number(program)
+    return f"{number(plan)} -> {number(program)}"
+
+
+def compared(rows: Sequence[ComparisonRow], limit: int) -> tuple[list[ComparisonRow], list[ComparisonRow]]:
+    """The rows to show (loss, metrics, every row above its bound, then the largest ratios) and the rest."""
+    order = {"loss": 0, "metric": 1}
+    ranked = sorted(
+        rows, key=lambda row: (order.get(row.role, 2), -(row.ratio if row.ratio is not None else -1.0), row.path)
+    )
+    broken = [row for row in ranked if row.ratio is not None and not row.ratio <= 1]
+    count = max(limit, sum(row.role in order for row in ranked) + sum(row.role not in order for row in broken))
+    return ranked[:count], ranked[count:]

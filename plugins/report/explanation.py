@@ -1,0 +1,99 @@
+"""One rule's documentation: headings, prose that wraps, examples kept as written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from textwrap import dedent
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from ...linters.rule import Rule
+from .catalogue import as_json
+from .json import dumps
+from .printable import many_lines
+from .rule_docs import sections
+from .text import COLOURS, DEFAULT_WIDTH, to_text
+
+
+def render(rule: Rule, form: str, width: int | None = None, color: bool = False) -> str:
+    """The explanation of one rule in `text`, `json` or `markdown`."""
+    if form == "json":
+        return dumps({"schema_version": 1, "rule": as_json(rule)})
+    if form == "markdown":
+        return _markdown(rule)
+    head = Text(f"{rule.code} {rule.name}", style="bold")
+    head.append("  ").append(rule.severity, style=COLOURS[rule.severity])
+    head.append(f"  {rule.confidence}, from the {rule.evidence}", style="not bold dim")
+    parts: list[RenderableType] = []
+    for heading, body in sections(rule.doc):
+        if not body.strip():
+            continue
+        parts += ["", Text(heading, style="bold cyan")] if heading else [""]
+        parts += [_block(text, verbatim, indent=2 if heading else 0) for text, verbatim in blocks(body)]
+    parts += [
+        "",
+        Text(
+            f"Accept it in a contract:  deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]", style="dim"
+        ),
+    ]
+    return to_text(parts, width or DEFAULT_WIDTH, color, first=head)
+
+
+def blocks(body: str) -> Iterator[tuple[str, bool]]:
+    """Paragraphs as one line each, and indented or fenced code as written with whether it is code, in order."""
+    fenced: list[str] | None = None
+    paragraph: list[str] = []
+    code: list[str] = []
+
+    def flush() -> Iterator[tuple[str, bool]]:
+        if paragraph:
+            yield " ".join(paragraph), False
+            paragraph.clear()
+        if any(line.strip() for line in code):
+            yield dedent("\n".join(code)).strip("\n"), True
+        code.clear()
+
+    for line in dedent(body).splitlines():
+        if line.strip().startswith("```"):
+            if fenced is None:
+                yield from flush()
+                fenced = []
+            else:
+                yield dedent("\n".join(fenced)), True
+                fenced = None
+        elif fenced is not None:
+            fenced.append(line)
+        elif line.startswith("    ") or (code and not line.strip()):
+            if paragraph:
+                yield from flush()
+            code.append(line)
+        elif not line.strip():
+            yield from flush()
+        elif re.match(r"[-*] ", line):
+            yield from flush()
+            paragraph.append(line.strip())
+        else:
+            if code:
+                yield from flush()
+            paragraph.append(line.strip())
+    if fenced:
+        yield dedent("\n".join(fenced)), True
+    yield from flush()
+
+
+def _block(text: str, verbatim: bool, indent: int) -> RenderableType:
+    if verbatim:
+        return Padding(Text(many_lines(text), style="green", no_wrap=True, overflow="ignore"), (0, 0, 0, indent + 4))
+    return Padding(Text(many_lines(text)), (0, 0, 0, indent))
+
+
+def _markdown(rule: Rule) -> str:
+    parts = [f"## {rule.code} {rule.name}", f"_{rule.severity}, {rule.confidence}, from the {rule.evidence}_"]
+    for heading, body in sections(rule.doc):
+        if body.strip():
+            parts += [f"### {heading}"] if heading else []
+            parts += [f"```\n{text}\n```" if verbatim else text for text, verbatim in blocks(body)]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,17 @@
+"""Every format by its name; only the one asked for is imported."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from ..pipeline.report import Report
+
+
+def render(report: Report, form: str, width: int | None = None, color: bool = False) -> str:
+    """The report in one of `text`, `json`, `sarif`, `github`, `gitlab`, `junit`, `markdown`; `width` and `color` are for text."""
+    if form == "text":
+        from .text import DEFAULT_WIDTH
+        from .text import render as as_text
+
+        return as_text(report, width or DEFAULT_WIDTH, color)
+    return import_module(f".{form}", __package__).render(report)

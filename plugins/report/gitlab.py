@@ -1,0 +1,33 @@
+"""`--format gitlab`: a Code Quality report, which GitLab shows in merge requests."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ..pipeline.report import Report
+from .json import dumps
+from .printable import many_lines
+from .verdict import consequences
+
+LEVELS = {"error": "critical", "warning": "minor", "info": "info"}
+
+
+def render(report: Report) -> str:
+    """One issue for each new root finding. GitLab needs a path and a line: a finding without a place stands at the
+    first line of the first contract. Fingerprints are unique within the report."""
+    fallback = report.contracts[0] if report.contracts else "contract"
+    issues = []
+    for root in report.new_roots():
+        finding = root.finding
+        place = finding.location
+        path = place.path if place is not None and place.path else fallback
+        issues.append(
+            {
+                "description": many_lines(finding.message + (f" ({consequences(root)})" if root.consequences else "")),
+                "check_name": f"{finding.code} {finding.name}",
+                "fingerprint": hashlib.sha256(f"{finding.fingerprint}\0{path}".encode()).hexdigest()[:32],
+                "severity": LEVELS[root.severity],
+                "location": {"path": path, "lines": {"begin": (place.line if place is not None else None) or 1}},
+            }
+        )
+    return dumps(issues)

@@ -1,0 +1,51 @@
+"""`--format json`: the published shape of findings. Keys are added, never renamed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from ... import __version__
+from ..pipeline.report import Report
+from .verdict import headline
+
+SCHEMA_VERSION = 1
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """The report as plain data. `summary` counts new root findings; `targets` holds the tables of the text report."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "contract-lint", "version": __version__},
+        "verdict": "fail" if report.failing() else "pass",
+        "headline": headline(report),
+        "provenance": {"contracts": list(report.contracts), "captures": list(report.captures)},
+        "summary": report.summary(),
+        "findings": [finding.as_json() for finding in report.findings],
+        "resolved": [asdict(row) for row in report.resolved],
+        "targets": [tables.as_json() for tables in report.tables],
+    }
+
+
+def render(report: Report) -> str:
+    """JSON with two spaces of indent, keys in their published order, and a final newline.
+
+    Non-finite numbers become null: JSON has no word for them.
+    """
+    return dumps(as_json(report))
+
+
+def dumps(data: Any) -> str:
+    """Plain data as JSON text: deterministic, valid (no NaN), ASCII only so that no consumer needs to guess."""
+    return json.dumps(_finite(data), indent=2, allow_nan=False) + "\n"
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, float):
+        return data if data - data == 0 else None
+    if isinstance(data, dict):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    return data if data is None or isinstance(data, (bool, int, str)) else str(data)

@@ -1,0 +1,175 @@
+"""`--format markdown`: a pull-request comment. Verdict for each target, details folded, under GitHub's size limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ...contracts.model import format_bytes
+from ..pipeline.report import Report, Root
+from ..pipeline.tables import StepTables
+from .cells import axes, bytes_or_dash, compared, mesh, number, versus
+from .printable import cut, one_line, place, plural, sentence
+from .verdict import consequences, counts, headline, title, verdict
+
+MAX_CHARACTERS = 60_000
+FIELD_CHARACTERS = 1_500
+ROW_CHARACTERS = 300
+SHOWN_ROWS = 40
+_RESERVE = 200
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
+_MENTION = re.compile(r"@(?=\w)")
+_LINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)")
+
+
+def render(report: Report) -> str:
+    """The comment. Whatever does not fit is counted in the last line, never cut in the middle."""
+    parts = [f"### {escape(headline(report))}", *_verdicts(report), *map(_finding, report.new_roots())]
+    aside = [root for root in report.roots() if root.finding.status != "new"]
+    if aside:
+        parts.append(_folded(f"{plural(len(aside), 'finding')} set aside", _list(map(_aside, aside))))
+    parts += [_step(tables) for tables in report.tables]
+    return _within(parts)
+
+
+def escape(text: str) -> str:
+    """One line of text in which nothing is Markdown, HTML, a mention, an issue reference or a link."""
+    line = _SPECIAL.sub(r"\\\1", one_line(text)).replace("\\&", "&amp;").replace("\\<", "&lt;").replace("\\>", "&gt;")
+    return _LINK.sub("\u200b", _MENTION.sub("@\u200b", line))
+
+
+def code(text: str) -> str:
+    """One line as code, not for table cells: the fence is longer than any run of backticks inside."""
+    line = one_line(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}" if line else ""
+
+
+def _within(parts: Sequence[str]) -> str:
+    used, kept = 0, []
+    for position, part in enumerate(parts):
+        if used + len(part) + 2 > MAX_CHARACTERS - _RESERVE:
+            kept.append(
+                f"_{plural(len(parts) - position, 'part')} left out to fit a comment; `--format text` shows everything._"
+            )
+            break
+        kept.append(part)
+        used += len(part) + 2
+    return "\n\n".join(kept) + "\n"
+
+
+def _verdicts(report: Report) -> list[str]:
+    if len(report.targets) < 2:
+        return []
+    rows = []
+    for target in report.targets:
+        roots = [root for root in report.new_roots() if target in root.finding.targets or not root.finding.targets]
+        here = Report(
+            verb=report.verb, subject=target, findings=tuple(r.finding for r in roots), fail_on=report.fail_on
+        )
+        rows.append((escape(target), verdict(here), escape(counts(here))))
+    return [_table(("target", "verdict", "findings"), rows)]
+
+
+def _finding(root: Root) -> str:
+    finding = root.finding
+    where = place(finding)
+    head = f"**{finding.severity}** {code(title(root))}" + (f" at {code(cut(where, ROW_CHARACTERS))}" if where else "")
+    rows = [("expected", finding.expected), ("found", finding.found), ("help", finding.help)]
+    items = [f"{label}: {escape(cut(text, FIELD_CHARACTERS))}" for label, text in rows if text is not None]
+    items += (
+        [f"step {code(finding.step)} on {escape(', '.join(finding.targets))}"]
+        if finding.step and finding.targets
+        else []
+    )
+    items += [f"folded: {escape(cut(consequences(root), FIELD_CHARACTERS))}"] if root.consequences else []
+    items += [f"evidence: {escape(cut(text, ROW_CHARACTERS))}" for text in finding.evidence[:SHOWN_ROWS]]
+    body = f"\n\n{_folded('details', _list(items))}" if items else ""
+    return f"{head}<br>\n{escape(sentence(cut(finding.message, FIELD_CHARACTERS)))}{body}"
+
+
+def _aside(root: Root) -> str:
+    finding = root.finding
+    return f"{finding.status} {code(title(root))} {escape(cut(f'{place(finding)}: {one_line(finding.message)}', ROW_CHARACTERS))}"
+
+
+def _step(tables: StepTables) -> str:
+    name = f"{tables.target}, step {tables.step}: {plural(tables.devices, 'device')}, mesh {mesh(tables.mesh)}"
+    parts = []
+    if tables.collectives:
+        rows = [
+            (
+                escape(row.kind),
+                escape(axes(row.axes)),
+                versus(row.plan_count, row.partitioned_count),
+                versus(row.plan_elements, row.partitioned_elements),
+                bytes_or_dash(row.partitioned_ring_bytes),
+                f"{number(row.optimized_count)} / {bytes_or_dash(row.optimized_ring_bytes)}",
+                row.verdict,
+            )
+            for row in tables.collectives[:SHOWN_ROWS]
+        ]
+        parts.append(_table(("collective", "axes", "count", "elements", "ring", "as run", ""), rows))
+        parts += (
+            [f"_{plural(len(tables.collectives) - SHOWN_ROWS, 'more row')}._"]
+            if len(tables.collectives) > SHOWN_ROWS
+            else []
+        )
+    parts += [escape(cut(note, ROW_CHARACTERS)) for note in (tables.plan_note,) if note]
+    if tables.memory is not None:
+        memory = tables.memory
+        rows = [("must fit", format_bytes(memory.need_bytes), bytes_or_dash(memory.hbm_bytes))]
+        rows += [("live at the peak", format_bytes(memory.peak_bytes), "")] if memory.peak_bytes is not None else []
+        if memory.state_bytes is not None:
+            rows.append(("state", format_bytes(memory.state_bytes), bytes_or_dash(memory.state_plan_bytes)))
+        rows += [
+            (escape(cls), format_bytes(size), bytes_or_dash(limit)) for cls, size, limit in memory.by_class[:SHOWN_ROWS]
+        ]
+        parts.append(_table(("memory per device", "bytes", "promise"), rows))
+    if tables.tensors:
+        rows = [
+            (
+                escape(row.cls),
+                f"{row.count:,}",
+                format_bytes(row.bytes),
+                bytes_or_dash(row.plan_bytes),
+                format_bytes(row.replicated_bytes),
+            )
+            for row in tables.tensors
+        ]
+        parts.append(_table(("tensors", "count", "bytes per device", "plan", "replicated"), rows))
+    if tables.run is not None:
+        run = tables.run
+        parts.append(
+            f"Run of {plural(run.steps, 'step')}: {plural(len(run.compiles), 'compile')}, "
+            f"{plural(len(run.transfers), 'host transfer')}"
+            + (f", worst ratio {run.worst:.3g} (at most 1 is clean)" if run.worst is not None else "")
+        )
+        shown, hidden = compared(run.comparisons, 8)
+        rows = [
+            (escape(cut(row.path, ROW_CHARACTERS)), row.role, "-" if row.ratio is None else f"{row.ratio:.3g}")
+            for row in shown
+        ]
+        parts += [_table(("against one device", "role", "ratio"), rows[:SHOWN_ROWS])] if rows else []
+        parts += [f"_{plural(len(hidden), 'more comparison')} with smaller ratios._"] if hidden else []
+        parts += [
+            f"not compared: {escape(cut(f'{what} ({why})', ROW_CHARACTERS))}"
+            for what, why in run.not_compared[:SHOWN_ROWS]
+        ]
+    return _folded(name, "\n\n".join(parts) or "No table.")
+
+
+def _folded(summary: str, body: str) -> str:
+    plain = one_line(summary).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    plain = _MENTION.sub("@\u200b", plain)
+    return f"<details><summary>{plain}</summary>\n\n{body}\n\n</details>"
+
+
+def _list(items: Iterable[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    return "\n".join([*head, *(f"| {' | '.join(row)} |" for row in rows)])

@@ -1,0 +1,117 @@
+"""`--format text`: for people at a terminal. Verdict first, then findings folded by cause, then the tables."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ..pipeline.report import Report, Root
+from .printable import many_lines, one_line, place, plural
+from .text_tables import resolved_table, step_tables
+from .verdict import consequences, headline, title, verdict
+
+DEFAULT_WIDTH = 100
+COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+
+
+def render(report: Report, width: int = DEFAULT_WIDTH, color: bool = False) -> str:
+    """The report as text, `width` columns wide; the same bytes for the same report, width and colour."""
+    return to_text([*_findings(report), *_tables(report, width)], width, color, first=_headline(report))
+
+
+def to_text(parts: list[RenderableType], width: int, color: bool, first: Text | None = None) -> str:
+    """Rich renderables as a string without trailing blanks; `first` is printed unwrapped on the first line."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        _environ={},
+    )
+    if first is not None:
+        console.print(first)
+    for part in parts:
+        console.print(part)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _headline(report: Report) -> Text:
+    word = verdict(report)
+    text = Text(headline(report))
+    text.stylize("bold white on red" if word == "FAIL" else "bold green", 0, len(word))
+    return text
+
+
+def _findings(report: Report) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for root in report.new_roots():
+        parts += ["", _finding(root)]
+    aside = [root for root in report.roots() if root.finding.status != "new"]
+    if aside:
+        parts += ["", Text(f"Set aside ({plural(len(aside), 'finding')}):", style="dim")]
+        parts += [Padding(_aside(root), (0, 0, 0, 2)) for root in aside]
+    return parts
+
+
+def _finding(root: Root) -> RenderableType:
+    finding = root.finding
+    head = Text()
+    head.append(finding.severity, style=COLOURS[finding.severity])
+    head.append(f" {title(root)}", style="bold")
+    if finding.confidence == "likely":
+        head.append(" (likely)", style="dim")
+    where = Text(_where(root), style="cyan")
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="dim", no_wrap=True)
+    rows.add_column(ratio=1)
+    for label, value in _details(root):
+        rows.add_row(label, Text(value))
+    body: list[RenderableType] = [head]
+    body += [Padding(where, (0, 0, 0, 2))] if where.plain else []
+    body += [Padding(Text(many_lines(finding.message)), (0, 0, 0, 2))]
+    body += [Padding(rows, (0, 0, 0, 2))] if rows.row_count else []
+    return Group(*body)
+
+
+def _where(root: Root) -> str:
+    """`src/train.py:41:9  collectives.expect  %all-gather.3  step train on cpu:8`, as far as known."""
+    finding = root.finding
+    parts = [place(finding)]
+    if finding.location is not None:
+        parts += [finding.key or "", finding.instruction or ""]
+    if finding.step is not None:
+        parts.append(f"step {finding.step}" + (f" on {', '.join(finding.targets)}" if finding.targets else ""))
+    return "  ".join(one_line(part) for part in parts if part)
+
+
+def _details(root: Root) -> list[tuple[str, str]]:
+    finding = root.finding
+    rows = [("expected", finding.expected), ("found", finding.found)]
+    rows += [("evidence" if number == 0 else "", text) for number, text in enumerate(finding.evidence)]
+    rows += [("help", finding.help), ("folded", consequences(root) or None)]
+    return [(label, many_lines(text)) for label, text in rows if text is not None]
+
+
+def _aside(root: Root) -> Text:
+    folded = f" (+{plural(len(root.consequences), 'consequence')})" if root.consequences else ""
+    where = place(root.finding)
+    text = (
+        f"{root.finding.status} {title(root)}{folded} {where + ': ' if where else ''}{one_line(root.finding.message)}"
+    )
+    return Text(text, style="dim")
+
+
+def _tables(report: Report, width: int) -> list[RenderableType]:
+    parts = [part for tables in report.tables for part in step_tables(tables, width)]
+    if report.resolved and report.verb == "check" and len(report.contracts) == 1:
+        parts += ["", resolved_table(report.resolved)]
+    return parts

@@ -1,0 +1,175 @@
+"""The tables of the text report: plan against program, memory, tensors and run, for one step on one target."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from ...contracts.model import format_bytes
+from ..pipeline.resolved import ResolvedRow
+from ..pipeline.tables import CollectiveRow, MemoryTable, RunTable, StepTables, TensorRow
+from .cells import axes, bytes_or_dash, compared, mesh, number
+from .printable import one_line, plural
+
+MARKS = {
+    "ok": "green",
+    "allowed": "green",
+    "-": "dim",
+    "differs": "bold red",
+    "unplanned": "bold red",
+    "missing": "bold red",
+}
+SHOWN_COMPARISONS = 8
+WIDE = 100
+
+
+def step_tables(tables: StepTables, width: int) -> list[RenderableType]:
+    """Everything known about one step on one target, in reading order."""
+    where = f"{tables.target}  step {tables.step}  {plural(tables.devices, 'device')} ({tables.device_kind})"
+    parts: list[RenderableType] = [
+        "",
+        Rule(Text(one_line(f"{where}  mesh {mesh(tables.mesh)}"), style="bold"), align="left"),
+    ]
+    if tables.collectives:
+        parts += ["", _collectives(tables.collectives, width >= WIDE)]
+    for note in ([tables.plan_note] if tables.plan_note else []) + list(tables.rewrites):
+        parts.append(Padding(Text(one_line(note), style="dim"), (0, 0, 0, 2)))
+    if tables.memory is not None:
+        parts += ["", _memory(tables.memory)]
+    if tables.tensors:
+        parts += ["", _tensors(tables.tensors)]
+    if tables.run is not None:
+        parts += ["", *_run(tables.run)]
+    return parts
+
+
+def resolved_table(rows: tuple[ResolvedRow, ...]) -> Table:
+    """Derived values with their formulas."""
+    table = _table("Resolved", "value", "formula", left=3)
+    for row in rows:
+        value = f"{row.value:,}" if isinstance(row.value, int) else one_line(str(row.value))
+        table.add_row(one_line(row.key), value, Text(one_line(row.formula), style="dim"))
+    return table
+
+
+def _table(title: str, *columns: str, left: int = 1) -> Table:
+    """A borderless table; the first `left` columns are text, the others numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    table.add_column(title, header_style="bold", overflow="fold")
+    for position, column in enumerate(columns, start=1):
+        table.add_column(column, justify="left" if position < left else "right", overflow="fold")
+    return table
+
+
+def _collectives(rows: tuple[CollectiveRow, ...], wide: bool) -> Table:
+    """One line for what the program does; a second line with the promise where that differs."""
+    columns = ["axes", "count", "elements", "ring bytes", "run count", *(["run ring bytes"] if wide else []), ""]
+    table = _table("Collectives", *columns, left=2)
+    blank = [""] * wide
+    for row in rows:
+        table.add_row(
+            one_line(row.kind),
+            one_line(axes(row.axes)),
+            number(row.partitioned_count),
+            number(row.partitioned_elements),
+            bytes_or_dash(row.partitioned_ring_bytes),
+            number(row.optimized_count),
+            *([bytes_or_dash(row.optimized_ring_bytes)] if wide else []),
+            Text(row.verdict, style=MARKS.get(row.verdict, "")),
+        )
+        if row.verdict in ("differs", "missing", "unplanned") and row.plan_count is not None:
+            table.add_row("  promised", "", number(row.plan_count), number(row.plan_elements), "", "", *blank, "")
+    table.add_section()
+    sums = [sum(getattr(row, name) or 0 for row in rows) for name in ("partitioned_ring_bytes", "optimized_ring_bytes")]
+    executions = [
+        f"{sum(getattr(row, name) or 0 for row in rows):,}" for name in ("partitioned_count", "optimized_count")
+    ]
+    as_run = [format_bytes(sums[1])] if wide else []
+    table.add_row("all", "", executions[0], "", format_bytes(sums[0]), executions[1], *as_run, "")
+    return table
+
+
+def _memory(memory: MemoryTable) -> Table:
+    table = _table("Memory per device", "bytes", "promise", "")
+    within = memory.hbm_bytes is None or memory.need_bytes <= memory.hbm_bytes
+    table.add_row(
+        "must fit", format_bytes(memory.need_bytes), bytes_or_dash(memory.hbm_bytes), _mark(memory.hbm_bytes, within)
+    )
+    table.add_row("  arguments", format_bytes(memory.argument_bytes), "", "")
+    table.add_row("  outputs not aliased", format_bytes(max(0, memory.output_bytes - memory.alias_bytes)), "", "")
+    table.add_row("  temporaries", format_bytes(memory.temp_bytes), "", "")
+    table.add_row("  code", format_bytes(memory.code_bytes), "", "")
+    if memory.peak_bytes is not None:
+        table.add_row("live at the peak", format_bytes(memory.peak_bytes), "", "")
+    if memory.state_bytes is not None:
+        exact = memory.state_bytes == memory.state_plan_bytes
+        plan = memory.state_plan_bytes
+        table.add_row("state", format_bytes(memory.state_bytes), bytes_or_dash(plan), _mark(plan, exact))
+    for name, size, limit in memory.by_class:
+        table.add_row(
+            f"  {one_line(name)}",
+            format_bytes(size),
+            bytes_or_dash(limit),
+            _mark(limit, limit is None or size <= limit),
+        )
+    return table
+
+
+def _tensors(rows: tuple[TensorRow, ...]) -> Table:
+    table = _table("Tensors", "count", "bytes per device", "plan", "replicated", "")
+    for row in rows:
+        table.add_row(
+            one_line(row.cls).replace("_", " "),
+            f"{row.count:,}",
+            format_bytes(row.bytes),
+            bytes_or_dash(row.plan_bytes),
+            format_bytes(row.replicated_bytes),
+            _mark(row.plan_bytes, row.plan_bytes == row.bytes),
+        )
+    return table
+
+
+def _run(run: RunTable) -> list[RenderableType]:
+    promised = f" of {run.compiles_promised} promised" if run.compiles_promised is not None else ""
+    head = f"Run of {plural(run.steps, 'step')}: {plural(len(run.compiles), 'compile')}{promised}, " + plural(
+        len(run.transfers), "host transfer"
+    )
+    if run.losses:
+        head += f", loss {run.losses[0]:.6g} to {run.losses[-1]:.6g}"
+    parts: list[RenderableType] = [Text(head, style="bold")]
+    parts += [Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in (*run.compiles, *run.transfers)]
+    if run.comparisons:
+        parts += ["", _comparisons(run)]
+    parts += [
+        Padding(Text(one_line(f"not compared: {what} ({reason})"), style="dim"), (0, 0, 0, 2))
+        for what, reason in run.not_compared
+    ]
+    return parts
+
+
+def _comparisons(run: RunTable) -> Table:
+    table = _table("Against one device", "ratio", "error", "bound", "floor", "")
+    shown, hidden = compared(run.comparisons, SHOWN_COMPARISONS)
+    for row in shown:
+        name = row.path if row.role in ("loss", row.path) else f"{row.role.replace('_', ' ')} {row.path}"
+        good = row.ratio is not None and row.ratio <= 1
+        mark = Text("-", style="dim") if row.ratio is None else _mark(1, good)
+        table.add_row(
+            one_line(name),
+            *(f"{v:.3g}" if v is not None else "-" for v in (row.ratio, row.error, row.bound, row.floor)),
+            mark,
+        )
+    if hidden:
+        worst = max((row.ratio for row in hidden if row.ratio is not None), default=None)
+        table.add_row(f"{len(hidden):,} more", f"<= {worst:.3g}" if worst is not None else "-", "", "", "", "")
+    return table
+
+
+def _mark(promise: int | None, kept: bool) -> Text:
+    if promise is None:
+        return Text("")
+    return Text("ok", style="green") if kept else Text("broken", style="bold red")

@@ -1,0 +1,58 @@
+"""The first line of every report: the verdict, what was judged, and the largest thing to do."""
+
+from __future__ import annotations
+
+from ..pipeline.report import Report, Root
+from .printable import cut, joined, one_line, place, plural, sentence
+
+FIRST_CHARACTERS = 400
+
+
+def verdict(report: Report) -> str:
+    """`PASS`, or `FAIL` where a new finding reaches `fail_on`."""
+    return "FAIL" if report.failing() else "PASS"
+
+
+def headline(report: Report) -> str:
+    """One line: `FAIL dense-fsdp on cpu:8: 2 errors and 1 warning. First: ...`."""
+    return f"{verdict(report)} {subject(report)}: {counts(report)}.{_first(report)}"
+
+
+def subject(report: Report) -> str:
+    """What was judged: `dense-fsdp on cpu:8 and tpu:v5e:4x4`."""
+    on = f" on {joined(map(one_line, report.targets))}" if report.targets else ""
+    return f"{one_line(report.subject)}{on}"
+
+
+def counts(report: Report) -> str:
+    """`2 errors and 1 warning, 3 consequences, 1 accepted`; for none, what the clean verdict rests on."""
+    found = [plural(count, severity) for severity, count in report.summary().items() if count]
+    if found:
+        parts = [joined(found)]
+        folded = sum(len(root.consequences) for root in report.new_roots())
+        parts += [plural(folded, "consequence")] if folded else []
+    else:
+        parts = [one_line(report.proof) if report.proof else "no finding"]
+    parts += [f"{count:,} {status}" for status, count in report.set_aside().items()]
+    return ", ".join(parts)
+
+
+def title(root: Root) -> str:
+    """`SHD204 unplanned-collective`."""
+    return one_line(f"{root.finding.code} {root.finding.name}")
+
+
+def consequences(root: Root) -> str:
+    """The findings folded under a root on one line: `2 consequences: MEM202 over-budget, SHD211 ...`; empty for none."""
+    if not root.consequences:
+        return ""
+    names = dict.fromkeys(one_line(f"{finding.code} {finding.name}") for finding in root.consequences)
+    return f"{plural(len(root.consequences), 'consequence')}: {', '.join(names)}"
+
+
+def _first(report: Report) -> str:
+    root = report.largest()
+    if root is None:
+        return ""
+    where = place(root.finding)
+    return f" First: {where + ': ' if where else ''}{sentence(cut(root.finding.message, FIRST_CHARACTERS))}"

@@ -1,0 +1,55 @@
+"""`--format text`: verdict first, folded by cause, inside its width, safe for a terminal."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from contract_lint.plugins.pipeline.report import Report
+from contract_lint.plugins.report.text import render
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("name", ["clean", "broken"])
+def test_stays_inside_its_width(name: str, width: int, request: pytest.FixtureRequest) -> None:
+    lines = render(request.getfixturevalue(name), width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_first_line_is_the_verdict_and_the_largest_thing_to_do(broken: Report) -> None:
+    first = " ".join(render(broken, 80).split("\n\n")[0].split())
+    assert first.startswith("FAIL dense-fsdp on cpu:8 and tpu:v5e:2x4: 1 error, 1 warning and 1 info, 1 consequence")
+    assert "First: src/my model/train.py:41:9: all-gather over data is not promised" in first
+
+
+def test_consequences_are_folded_and_accepted_findings_listed_apart(broken: Report) -> None:
+    text = render(broken, 120)
+    assert "folded    1 consequence: MEM202 hbm-over-budget" in text
+    assert "error MEM202" not in text
+    assert "Set aside (1 finding):" in text
+
+
+def test_plan_stands_against_program(broken: Report) -> None:
+    text = render(broken, 80)
+    assert re.search(r"^reduce-scatter +fsdp +34 +12,400,000 +35\.48 MiB +0 +differs$", text, re.M)
+    assert re.search(r"^  promised +36 +12,582,912$", text, re.M)
+    assert re.search(r"^all-gather +data .* unplanned$", text, re.M)
+    assert re.search(r"^must fit +1\.15 GiB +1\.00 GiB +broken$", text, re.M)
+    assert re.search(r"^gradient params/layers/w11 +1\.1 .* broken$", text, re.M)
+    assert re.search(r"^5 more +<= 0\.4$", text, re.M)
+    assert "not compared: params (after a normalised update)" in text
+
+
+def test_no_escape_sequence_reaches_the_terminal(broken: Report) -> None:
+    text = render(broken, 100)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    colored = render(broken, 100, color=True)
+    assert "\x1b[" in colored and "\\x1b[31m" in colored
+
+
+def test_same_bytes_whatever_the_environment(broken: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = render(broken, 100)
+    for name, value in {"COLUMNS": "20", "TERM": "dumb", "FORCE_COLOR": "1", "NO_COLOR": "1", "LINES": "2"}.items():
+        monkeypatch.setenv(name, value)
+    assert render(broken, 100) == expected

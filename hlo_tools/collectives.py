@@ -1,0 +1,228 @@
+"""The collective ledger: every collective a program runs, with its devices, executions, elements and bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from ..contracts.manifest import Frame, MeshFact
+from .frames import user_frame
+from .instruction import Instruction
+from .loops import executions
+from .mesh_axes import Axes, axes_of, axes_of_pairs
+from .module import HloModule
+from .participants import PAIRED, Participants, device_count, named_mesh, participants
+from .replica_groups import Groups
+from .transfers import KINDS, Part, Transfer, is_asynchronous, nearest, transfer
+
+LEDGER_SCHEMA = 1
+_TOTALLED = ("count", "elements", "operand_bytes", "result_bytes", "ring_bytes")
+
+
+@dataclass(slots=True)
+class Collective:
+    """One collective instruction.
+
+    `count` = executions per step; `elements` and all bytes are per device per step, already times `count`.
+    `elements` counts the array that is whole over the group: the result of an all-gather, the operand of the others.
+    A combined collective is one row; `parts` gives elements and bytes of each array in it, for one execution.
+    `groups` holds partition numbers (replica * partitions + partition); for a permute, (source, target) pairs.
+    Under a conditional `count` is the dearest branch (a row of another branch has 0) and `count_min` the cheapest.
+    """
+
+    name: str
+    kind: str
+    axes: Axes
+    groups: Groups
+    group_size: int
+    static_count: int
+    count: int
+    count_min: int
+    elements: int
+    dtype: str
+    operand_bytes: int
+    result_bytes: int
+    ring_bytes: int
+    async_: bool = False
+    channel_id: int | None = None
+    loop_depth: int = 0
+    source: str | None = None
+    scope: str = ""
+    computation: str = ""
+    order: int = 0
+    frames: list[Frame] = field(default_factory=list)
+    parts: tuple[Part, ...] = ()
+    unknown_loops: tuple[str, ...] = ()
+    ring_exact: Fraction | None = field(default=None, repr=False, compare=False)
+    """`ring_bytes` before rounding to a whole byte; sums use it, so that small rows do not add up to an error."""
+    instruction: Instruction | None = field(default=None, repr=False, compare=False)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "axes": list(self.axes) if isinstance(self.axes, tuple) else self.axes,
+            "groups": [list(group) for group in self.groups],
+            "group_size": self.group_size,
+            "static_count": self.static_count,
+            "count": self.count,
+            "count_min": self.count_min,
+            "elements": self.elements,
+            "dtype": self.dtype,
+            "operand_bytes": self.operand_bytes,
+            "result_bytes": self.result_bytes,
+            "ring_bytes": self.ring_bytes,
+            "async": self.async_,
+            "channel_id": self.channel_id,
+            "loop_depth": self.loop_depth,
+            "source": self.source,
+            "scope": self.scope,
+            "computation": self.computation,
+            "order": self.order,
+            "unknown_loops": list(self.unknown_loops),
+        }
+
+
+@dataclass(slots=True)
+class Total:
+    """Sums over the rows of one kind on the same axes."""
+
+    kind: str
+    axes: Axes
+    count: int = 0
+    elements: int = 0
+    operand_bytes: int = 0
+    result_bytes: int = 0
+    ring_bytes: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        axes = list(self.axes) if isinstance(self.axes, tuple) else self.axes
+        return {"kind": self.kind, "axes": axes, **{key: getattr(self, key) for key in _TOTALLED}}
+
+
+@dataclass(slots=True)
+class CollectiveLedger:
+    """All collectives of one module in program order. `unknown_loops` are counted as one round each."""
+
+    module: str
+    devices: int
+    mesh: MeshFact | None
+    rows: list[Collective] = field(default_factory=list)
+    unknown_loops: list[str] = field(default_factory=list)
+
+    def totals(self) -> list[Total]:
+        """One line for each kind and axes, in the order they first appear; ring bytes summed, then rounded."""
+        found: dict[tuple[str, Axes], Total] = {}
+        ring: dict[tuple[str, Axes], Fraction] = {}
+        for row in self.rows:
+            key = (row.kind, row.axes)
+            total = found.setdefault(key, Total(row.kind, row.axes))
+            total.count += row.count
+            total.elements += row.elements
+            total.operand_bytes += row.operand_bytes
+            total.result_bytes += row.result_bytes
+            ring[key] = ring.get(key, Fraction(0)) + (row.ring_bytes if row.ring_exact is None else row.ring_exact)
+        for key, total in found.items():
+            total.ring_bytes = nearest(ring[key])
+        return list(found.values())
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema_version": LEDGER_SCHEMA,
+            "module": self.module,
+            "devices": self.devices,
+            "mesh": self.mesh.model_dump() if self.mesh else None,
+            "collectives": [row.as_json() for row in self.rows],
+            "totals": [total.as_json() for total in self.totals()],
+            "unknown_loops": self.unknown_loops,
+        }
+
+
+def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
+    """Every collective instruction of the module as printed, loops multiplied; an async pair is one row.
+
+    Without `mesh`, axes are those the program itself names (jax 0.12 prints the user's mesh); made-up names
+    (`axis_0`) do not count, and `axes` is None then. Raises ContractLintError for what cannot be read.
+    """
+    found = [
+        computation.instructions[position]
+        for computation in module.computations
+        if not KINDS.keys().isdisjoint(opcodes := computation.opcodes())
+        for position, opcode in enumerate(opcodes)
+        if opcode in KINDS
+    ]
+    devices = device_count(module, found)
+    mesh = mesh or named_mesh(found, devices)
+    drafts: list[tuple[Instruction, Participants, Transfer]] = []
+    cost: dict[str, Fraction] = {}
+    for instruction in found:
+        moved = transfer(instruction)
+        if moved is None:
+            continue
+        who = participants(instruction, module, devices, moved.ratio)
+        moved = moved.over(who.size if who.moves else 1)
+        drafts.append((instruction, who, moved))
+        name = instruction.computation.name
+        cost[name] = cost.get(name, Fraction(0)) + moved.ring_bytes
+    runs = executions(module, cost)
+    called_async = _async_computations(module) if drafts else {}
+    rows = []
+    for order, (instruction, who, moved) in enumerate(drafts):
+        run = runs.of(instruction.computation)
+        carrier = called_async.get(instruction.computation.name)
+        frames = instruction.frames or (carrier.frames if carrier else [])
+        place = user_frame(frames)
+        rows.append(
+            Collective(
+                name=instruction.name,
+                kind=moved.kind,
+                axes=_axes(moved.kind, who, mesh),
+                groups=who.groups,
+                group_size=who.size,
+                static_count=1,
+                count=run.count,
+                count_min=run.count_min,
+                elements=moved.elements * run.count,
+                dtype=moved.dtype,
+                operand_bytes=moved.operand_bytes * run.count,
+                result_bytes=moved.result_bytes * run.count,
+                ring_bytes=nearest(ring := moved.ring_bytes * run.count),
+                async_=is_asynchronous(carrier or instruction),
+                channel_id=instruction.channel_id,
+                loop_depth=run.depth,
+                source=f"{place.path}:{place.line}" if place else None,
+                scope=instruction.op_name or (carrier.op_name if carrier else ""),
+                computation=instruction.computation.name,
+                order=order,
+                frames=frames,
+                parts=moved.parts,
+                unknown_loops=run.unknown,
+                ring_exact=ring,
+                instruction=instruction,
+            )
+        )
+    return CollectiveLedger(module.name, devices, mesh, rows, runs.unknown_loops)
+
+
+def _axes(kind: str, who: Participants, mesh: MeshFact | None) -> Axes:
+    if mesh is None:
+        return None
+    if kind in PAIRED:
+        return axes_of_pairs(who.groups, mesh)
+    return axes_of(who.groups, mesh)
+
+
+def _async_computations(module: HloModule) -> dict[str, Instruction]:
+    """The computations that an `async-start` wraps, with that instruction."""
+    found = {}
+    for computation in module.computations:
+        for position, opcode in enumerate(computation.opcodes()):
+            if opcode == "async-start":
+                instruction = computation.instructions[position]
+                for callee in instruction.called:
+                    found[callee.name] = instruction
+    return found
+
+
+__all__ = ["Collective", "CollectiveLedger", "Part", "Total", "collectives"]

@@ -1,0 +1,183 @@
+"""The one pass that every reader of HLO text shares: which computation and which instruction begins where.
+
+A text as XLA prints it has one instruction to a line. A single regular expression walks it line by line at the
+speed of the C matcher; shapes, operands and attributes stay unread. A text with another layout (tests, pasted
+fragments, instructions over several lines, nested computations) is first rewritten by `normalise`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ...contracts.errors import ContractLintError
+from ...contracts.finding import Location
+from .attributes import value_end
+
+# Groups: 1 ROOT, 2 instruction name, 3 opcode | 4 ENTRY, 5 computation name | 6 end of a computation.
+# A tuple shape is skipped lazily up to the first `) opcode(`; any other shape holds no blank.
+_LINE = re.compile(
+    r"\n[ \t]*+(?:"
+    r"(ROOT )?+%?+([A-Za-z0-9_.\-]++) = (?:[a-z][a-z0-9]*+\[[^\s]*+|\([^\n]*?\)) ([a-z][a-z0-9\-]*+)\([^\n]*+(?<![{,(])"
+    r"|(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.\-]*+)[ ]?+(?:\([^\n]*|)\{[ \t]*+(?=\n|\Z)"
+    r"|(\})(?:, [a-z_]++=\"[^\"\n]*+\")*+[ \t]*+(?://[^\n]*+)?+(?=\n|\Z)"
+    r"|(?=\n|\Z))"
+)
+INSTRUCTION, COMPUTATION, END = 3, 5, 6
+
+_TABLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\n((?:[ \t]*\d+ [^\n]*(?:\n|\Z))*)")
+_HEADER = re.compile(r"\s*HloModule\s+([^\s,]+)")
+_COMMA = re.compile(r"\s*,\s*")
+
+
+@dataclass(slots=True)
+class IndexedComputation:
+    """One computation: its header line and the match of every instruction line (groups as in `_LINE`)."""
+
+    name: str
+    is_entry: bool
+    header: re.Match[str]
+    lines: list[re.Match[str]] = field(default_factory=list)
+    end: str = ""
+
+
+@dataclass(slots=True)
+class TextIndex:
+    """Where everything lies in `text`, which begins with one newline more than what was given.
+
+    `place` turns an offset in `text` into (line, column), both 1-based, of the text as given.
+    """
+
+    text: str
+    name: str
+    header: tuple[int, int]
+    tables: dict[str, str]
+    computations: list[IndexedComputation]
+    place: Callable[[int], tuple[int, int]]
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """1-based place of an offset in a text that begins with one extra newline."""
+    return max(1, text.count("\n", 0, offset)), offset - text.rfind("\n", 0, max(offset, 1))
+
+
+def read_header(text: str) -> tuple[str, tuple[int, int], dict[str, str], int]:
+    """Module name, span of its attributes, raw stack-frame tables by title, and where the computations begin."""
+    at, name, attributes = 0, "", (0, 0)
+    match = _HEADER.match(text)
+    if match:
+        name, at = match[1], match.end()
+        end = at
+        while comma := _COMMA.match(text, end):
+            stop = text.find("\n", comma.end())
+            end = _attribute_stop(text, comma.end(), len(text) if stop < 0 else stop)
+        attributes = (at, end)
+        at = end
+    tables: dict[str, str] = {}
+    while table := _TABLE.match(text, at):
+        tables[table[1]] = table[2]
+        at = table.end()
+    if at and text[at - 1] == "\n":
+        at -= 1
+    return name, attributes, tables, at
+
+
+def _attribute_stop(text: str, start: int, line_end: int) -> int:
+    """An attribute usually ends on its line; brackets that stay open there may close on a later one."""
+    try:
+        return value_end(text, start, line_end)
+    except ContractLintError:
+        return value_end(text, start, len(text))
+
+
+def _has_comments(text: str, start: int) -> bool:
+    """True where `//` stands outside a string, or a `/*` that is not an `/*index=` mark.
+
+    XLA closes a computation with `} // name`; those are read by `_LINE` itself.
+    """
+    if text.count("/*", start) != text.count("/*index=", start):
+        return True
+    at, counted, line, quotes = text.find("//", start), start, start, 0
+    while at >= 0:
+        begin = text.rfind("\n", counted, at)
+        if begin >= 0:
+            line, quotes, counted = begin, 0, begin
+        quotes += text.count('"', counted, at) - text.count('\\"', counted, at)
+        counted = at
+        closes = at - line < 200 and text[line:at].lstrip().startswith("}")
+        if quotes % 2 == 0 and not closes:
+            return True
+        at = text.find("//", at + 2)
+    return False
+
+
+def scan_lines(text: str, start: int) -> list[IndexedComputation] | None:
+    """The computations of a text that has one instruction to a line; None where it is laid out otherwise."""
+    computations: list[IndexedComputation] = []
+    current: IndexedComputation | None = None
+    append: Callable[[re.Match[str]], None] | None = None
+    end = start
+    for match in _LINE.finditer(text, start):
+        kind = match.lastindex
+        if match.start() != end:
+            break
+        end = match.end()
+        if kind == INSTRUCTION:
+            if append is None:
+                return None
+            append(match)
+        elif kind == COMPUTATION:
+            if current is not None:
+                return None
+            current = IndexedComputation(match[5], match[4] is not None, match)
+            computations.append(current)
+            append = current.lines.append
+        elif kind == END:
+            if current is None:
+                return None
+            current.end = match[0]
+            current, append = None, None
+    if end != len(text):
+        if text.find("\n", end + 1) < 0 and current is not None:
+            raise _truncated(text, current)
+        return None
+    if current is not None:
+        raise _truncated(text, current)
+    return computations
+
+
+def _truncated(text: str, computation: IndexedComputation) -> ContractLintError:
+    line, column = line_and_column(text, len(text.rstrip()) or 1)
+    begin, _ = line_and_column(text, computation.header.end())
+    return ContractLintError(
+        f"the HLO text ends inside computation {computation.name!r} (begun on line {begin}): it is cut off",
+        Location("", line, column),
+        help="give the whole file; a terminal or a log viewer may have cut it",
+    )
+
+
+def index_text(text: str) -> TextIndex:
+    """Index any HLO text. Raises ContractLintError with line and column where it is no HLO or is cut off."""
+    from .normalise import normalise
+
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    text = "\n" + text
+    if not text.strip():
+        raise ContractLintError("the HLO text is empty", Location("", 1, 1))
+    name, attributes, tables, start = read_header(text)
+    computations = None
+    if not _has_comments(text, start):
+        computations = scan_lines(text, start)
+    if computations is not None:
+        if not computations:
+            raise no_instructions(name)
+        original = text
+        return TextIndex(text, name, attributes, tables, computations, lambda at: line_and_column(original, at))
+    return normalise(text)
+
+
+def no_instructions(name: str) -> ContractLintError:
+    what = f"HloModule {name!r} holds no computation" if name else "this is no HLO text: no computation in it"
+    return ContractLintError(what, Location("", 1, 1), help="expected the text of an HloModule, or its protobuf")

@@ -15,25 +15,25 @@ Remat = Literal["none", "full"]
 class DenseModel(Section):
     """A scanned decoder with grouped-query attention, as the reference trainer builds it."""
 
-    kind: Literal["dense"]
-    layers: int = Field(ge=1)
-    d_model: int = Field(ge=1)
-    heads: int = Field(ge=1)
-    kv_heads: int = Field(ge=1)
+    kind: Literal["dense"] = Field(description="The reference decoder.")
+    layers: int = Field(ge=1, description="Decoder layers, stacked in one scan.")
+    d_model: int = Field(ge=1, description="Width of the residual stream.")
+    heads: int = Field(ge=1, description="Query heads.")
+    kv_heads: int = Field(ge=1, description="Key/value heads; divides heads.")
     head_dim: int | None = Field(default=None, ge=1, description="Default: d_model / heads.")
-    d_ff: int = Field(ge=1)
-    mlp: Literal["gated", "plain"] = "gated"
-    vocab: int = Field(ge=1)
+    d_ff: int = Field(ge=1, description="Hidden width of the MLP.")
+    mlp: Literal["gated", "plain"] = Field(default="gated", description="gated: three matrices (SwiGLU); plain: two.")
+    vocab: int = Field(ge=1, description="Rows of the embedding table.")
     tied: bool = Field(default=False, description="The output head shares the embedding table.")
     sequence: int = Field(ge=1, description="Tokens in one sequence.")
-    remat: Remat = "full"
+    remat: Remat = Field(default="full", description="Whether each layer is computed again in the backward pass.")
 
 
 class ListedModel(Section):
     """Any model, by the shapes of its parameters: exact for state bytes, silent on collectives."""
 
-    kind: Literal["listed"]
-    parameters: dict[str, list[int]] = Field(description="Parameter path -> global shape.")
+    kind: Literal["listed"] = Field(description="A model given by its parameters.")
+    parameters: dict[str, list[Annotated[int, Field(ge=0)]]] = Field(description="Parameter path -> global shape.")
     remat: Remat = Field(default="none", description="Whether the step recomputes activations in the backward pass.")
 
 
@@ -51,7 +51,10 @@ class DtypesSection(Section):
 class OptimizerSection(Section):
     """The optimizer by its slots, and where those live."""
 
-    name: Literal["adamw", "adam", "sgd", "momentum"] = "adamw"
+    name: Literal["adamw", "adam", "sgd", "momentum"] = Field(
+        default="adamw", description="Decides the slots: two, one or none."
+    )
     placement: Literal["parameters"] | Axes = Field(
-        default="parameters", description="`parameters`: as the parameter; or mesh axes the slots are further split over (ZeRO-1)."
+        default="parameters",
+        description="`parameters`: as the parameter; or mesh axes the slots are further split over (ZeRO-1).",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
@@ -14,9 +15,9 @@ _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
 
 
 class Section(BaseModel):
-    """A part of a contract."""
+    """A part of a contract. Values are taken as written: `true` is no number and `"4"` is no count."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 def parse_bytes(value: Any) -> int:
@@ -25,24 +26,27 @@ def parse_bytes(value: Any) -> int:
     Raises ValueError for anything else, with the units that are known.
     """
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise ValueError(f"expected a size such as 64KiB or 16GiB, found {value!r}")
+        raise ValueError("expected a size such as 64KiB or 16GiB")
     if isinstance(value, int):
         if value < 0:
-            raise ValueError(f"a size cannot be negative, found {value}")
+            raise ValueError("expected a size of at least 0 bytes")
         return value
-    match = _SIZE.fullmatch(value)
+    match = _SIZE.fullmatch(value) if len(value) <= 40 else None
     if match is None or match[2] not in _UNITS:
-        raise ValueError(
-            f"expected a size such as 64KiB or 16GiB, found {value!r}; units are B, kB, MB, GB, TB, KiB, MiB, GiB, TiB"
-        )
-    return round(float(match[1]) * _UNITS[match[2]])
+        raise ValueError("expected a size such as 64KiB or 16GiB (units B, kB, MB, GB, TB, KiB, MiB, GiB, TiB)")
+    return round(Fraction(match[1]) * _UNITS[match[2]])
 
 
 Bytes = Annotated[
     int,
     BeforeValidator(parse_bytes),
     WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*[A-Za-z]*$"}]}
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*[A-Za-z]*$"},
+            ]
+        }
     ),
 ]
 

@@ -17,22 +17,31 @@ class Contract(Section):
     """A training step's promise."""
 
     contract: Literal[1] = Field(description="Schema version.")
-    name: str = Field(min_length=1)
-    extends: list[str] = Field(default_factory=list)
-    config: dict[str, str] = Field(default_factory=dict, description="Alias -> the project's own YAML file.")
-    step: dict[str, StepSection] = Field(min_length=1)
-    targets: list[TargetSection] = Field(default_factory=list)
-    mesh: MeshSection | None = None
-    model: Model | None = None
-    dtypes: DtypesSection | None = None
-    accumulation: AccumulationSection | None = None
-    batch: BatchSection | None = None
-    optimizer: OptimizerSection | None = None
-    parameters: ParametersSection | None = None
-    collectives: CollectivesSection | None = None
-    memory: MemorySection | None = None
-    graph: GraphSection | None = None
-    deviations: list[Deviation] = Field(default_factory=list)
+    name: str = Field(min_length=1, description="Name of the contract in reports.")
+    extends: list[str] = Field(
+        default_factory=list,
+        description="Contracts this one is laid over, relative to this file; later keys win, lists replace.",
+    )
+    config: dict[str, str] = Field(
+        default_factory=dict, description="Alias -> the project's own YAML file, relative to this file."
+    )
+    step: dict[str, StepSection] = Field(min_length=1, description="Steps by name, such as train and eval.")
+    targets: list[TargetSection] = Field(
+        default_factory=list, description="What the step is compiled for; `verify` runs all."
+    )
+    mesh: MeshSection | None = Field(default=None, description="The logical device mesh.")
+    model: Model | None = Field(default=None, description="What the closed-form plan is derived from.")
+    dtypes: DtypesSection | None = Field(default=None, description="Dtypes by role.")
+    accumulation: AccumulationSection | None = Field(default=None, description="Gradient accumulation.")
+    batch: BatchSection | None = Field(default=None, description="The global batch of one step and its placement.")
+    optimizer: OptimizerSection | None = Field(default=None, description="The optimizer's slots and their placement.")
+    parameters: ParametersSection | None = Field(default=None, description="How parameters are placed.")
+    collectives: CollectivesSection | None = Field(default=None, description="The communication of one step.")
+    memory: MemorySection | None = Field(default=None, description="Device memory of one step, per device.")
+    graph: GraphSection | None = Field(default=None, description="What the traced and compiled graph may hold.")
+    deviations: list[Deviation] = Field(
+        default_factory=list, description="Findings that are accepted, with their reasons."
+    )
 
     def mesh_for(self, target: str) -> MeshSection | None:
         """The mesh of one target: its own where it gives one, else the contract's."""

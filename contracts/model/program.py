@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from .base import Bytes, Section
 from .sharding import Axes
@@ -22,11 +22,23 @@ CollectiveKind = Literal[
 ]
 
 
+def _day(value: Any) -> date:
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError("expected a date such as 2027-03-01") from error
+
+
+Day = Annotated[date, BeforeValidator(_day)]
+
+
 class ExpectedCollective(Section):
     """All collectives of one kind over one set of axes, summed over a step."""
 
-    kind: CollectiveKind
-    axes: Axes
+    kind: CollectiveKind = Field(description="Kind of collective.")
+    axes: Axes = Field(description="Mesh axes it runs over.")
     count: int = Field(ge=0, description="Executions in one step, loops multiplied.")
     elements: int | None = Field(default=None, ge=0, description="Elements per device in one step, loops multiplied.")
     ring_bytes: Bytes | None = Field(default=None, description="Bytes sent per device in one step by a ring.")
@@ -36,17 +48,19 @@ class ExpectedCollective(Section):
 class AllowedCollective(Section):
     """Collectives that are fine without being planned, such as metric reductions."""
 
-    kind: CollectiveKind
-    axes: Axes
+    kind: CollectiveKind = Field(description="Kind of collective.")
+    axes: Axes = Field(description="Mesh axes it runs over.")
     elements_max: int = Field(ge=0, description="Largest single collective, in elements.")
-    reason: str
+    reason: str = Field(min_length=1, description="Why it is fine.")
 
 
 class CollectivesSection(Section):
     """The communication of one step."""
 
-    expect: Literal["closed_form"] | list[ExpectedCollective] = "closed_form"
-    allow: list[AllowedCollective] = Field(default_factory=list)
+    expect: Literal["closed_form"] | list[ExpectedCollective] = Field(
+        default="closed_form", description="`closed_form`: from model, mesh and placements; or a list, complete."
+    )
+    allow: list[AllowedCollective] = Field(default_factory=list, description="Fine without being planned.")
 
 
 class MemorySection(Section):
@@ -54,17 +68,22 @@ class MemorySection(Section):
 
     hbm: Bytes | None = Field(default=None, description="Arguments + un-aliased outputs + packed temp + code must fit.")
     classes: dict[str, Bytes] = Field(
-        default_factory=dict, description="Upper bound per buffer class: parameter, optimizer_slot, activation_temporary, ..."
+        default_factory=dict,
+        description="Upper bound per buffer class: parameter, optimizer_slot, activation_temporary, ...",
     )
 
 
 class GraphSection(Section):
     """What the traced and compiled graph may hold."""
 
-    host_callbacks: Literal["forbid", "allow"] = "allow"
+    host_callbacks: Literal["forbid", "allow"] = Field(
+        default="allow", description="Callbacks, infeed and outfeed, debug prints included."
+    )
     constants_max: Bytes | None = Field(default=None, description="Largest closed-over constant.")
-    repeated_blocks_max: int | None = Field(default=None, ge=1, description="Copies of one block that may stand unrolled.")
-    dynamic_shapes: Literal["forbid", "allow"] = "allow"
+    repeated_blocks_max: int | None = Field(
+        default=None, ge=1, description="Copies of one block that may stand unrolled."
+    )
+    dynamic_shapes: Literal["forbid", "allow"] = Field(default="allow", description="Dimensions unknown when tracing.")
 
 
 class Deviation(Section):
@@ -72,5 +91,5 @@ class Deviation(Section):
 
     rule: str = Field(description="Rule code or name.")
     match: dict[str, Any] = Field(default_factory=dict, description="Fields of the finding that must agree.")
-    reason: str = Field(min_length=1)
-    until: date | None = Field(default=None, description="Last day on which it is accepted.")
+    reason: str = Field(min_length=1, description="Why it is accepted.")
+    until: Day | None = Field(default=None, description="Last day on which it is accepted.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -19,18 +19,21 @@ def as_axes(axes: Axes) -> tuple[str, ...]:
     return (axes,) if isinstance(axes, str) else tuple(axes)
 
 
+AxisSize = Annotated[int, Field(ge=1)]
+
+
 class MeshSection(Section):
     """The logical device mesh."""
 
-    axes: dict[str, int] = Field(description="Axis name -> size, outermost first.")
-    dcn: dict[str, int] = Field(default_factory=dict, description="Axis name -> size across slices or hosts.")
+    axes: dict[str, AxisSize] = Field(description="Axis name -> size, outermost first.")
+    dcn: dict[str, AxisSize] = Field(default_factory=dict, description="Axis name -> size across slices or hosts.")
 
 
 class TargetSection(Section):
     """A target, and the mesh it uses where that differs from the contract's."""
 
     target: str = Field(description="`cpu:8`, `tpu:v5e:4x4`, `cuda:h100:1x8`.")
-    mesh: MeshSection | None = None
+    mesh: MeshSection | None = Field(default=None, description="This target's mesh; default: the contract's.")
 
     @model_validator(mode="before")
     @classmethod

@@ -1,0 +1,50 @@
+"""How a target is spelled: `cpu:8`, `tpu:v5e:4x4`, `cuda:h100:32x8`; its dimensions give the number of devices."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from .hardware import DeviceKind, device_kind, kinds
+
+Platform = Literal["cpu", "tpu", "cuda"]
+
+PLATFORMS: tuple[Platform, ...] = ("cpu", "tpu", "cuda")
+EXAMPLES = "cpu:8, tpu:v5e:4x4, cuda:h100:1x8"
+
+_SIZES = re.compile(r"[1-9][0-9]{0,5}(?:x[1-9][0-9]{0,5}){0,3}")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetName:
+    """A parsed target. `sizes` are chips per dimension (TPU) or hosts x GPUs (CUDA)."""
+
+    text: str
+    platform: Platform
+    kind: DeviceKind
+    sizes: tuple[int, ...]
+
+    @property
+    def devices(self) -> int:
+        """Devices as jax counts them."""
+        return prod(self.sizes) * self.kind.devices_per_chip
+
+
+def parse_target(text: str) -> TargetName:
+    """The parts of a target's name. Raises ValueError with what is expected."""
+    platform, *rest = text.split(":")
+    if platform not in PLATFORMS:
+        raise ValueError(f"expected a platform of {', '.join(PLATFORMS)}, as in {EXAMPLES}")
+    if platform == "cpu":
+        if len(rest) != 1 or not re.fullmatch(r"[1-9][0-9]{0,5}", rest[0]):
+            raise ValueError("expected cpu:N with N devices, as in cpu:8")
+        return TargetName(text, "cpu", device_kind("cpu", "cpu"), (int(rest[0]),))
+    if len(rest) != 2 or not _SIZES.fullmatch(rest[1]):
+        raise ValueError(f"expected {platform}:KIND:SIZES, as in {EXAMPLES}")
+    try:
+        kind = device_kind(platform, rest[0])
+    except KeyError as error:
+        raise ValueError(f"expected {platform} of kind {', '.join(kinds(platform))}") from error
+    return TargetName(text, kind.platform, kind, tuple(int(size) for size in rest[1].split("x")))

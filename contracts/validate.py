@@ -1,0 +1,233 @@
+"""A document against the models: every pydantic error as a finding with key, place, expected and found."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from .document import Document
+from .finding import Finding
+from .key import Key, format_key
+from .model import Contract
+from .problems import INVALID_VALUE, MISSING_KEY, UNKNOWN_KEY
+from .suggest import did_you_mean, nearest
+
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "none_required": "null",
+    "date_from_datetime_parsing": "a date such as 2027-03-01",
+    "date_parsing": "a date such as 2027-03-01",
+    "date_type": "a date such as 2027-03-01",
+}
+_ABSENT = object()
+_QUOTED = re.compile(r"'([^']*)'")
+
+
+def validate(document: Document) -> tuple[Contract | None, list[Finding]]:
+    """The contract, or None and one finding for every key that does not fit the models.
+
+    Keys that reading has already judged (`extends`, bindings without a value) give no second finding; where a file of
+    the contract is missing, absent keys give none either.
+    """
+    try:
+        return Contract.model_validate(document.data), []
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    judged: list[Key] = [("extends",), *(key for key, binding in document.bindings.items() if not binding.found)]
+    grouped = _group((_real_key(detail, document), detail) for detail in details)
+    findings = []
+    for key, errors in grouped.items():
+        if any(key[: len(done)] == done for done in judged):
+            continue
+        if errors[0]["type"] == "missing" and not document.complete:
+            continue
+        findings.append(_finding(key, errors, document))
+    return None, _fold_renamed(findings)
+
+
+def _fold_renamed(findings: list[Finding]) -> list[Finding]:
+    """A required key that is absent because it is misspelled is a consequence of the unknown key beside it."""
+    renamed = {
+        (str(finding.key).rpartition(".")[0], finding.expected): finding.fingerprint
+        for finding in findings
+        if finding.code == UNKNOWN_KEY.code
+    }
+    folded = []
+    for finding in findings:
+        owner, _, name = str(finding.key).rpartition(".")
+        cause = renamed.get((owner, name)) if finding.code == MISSING_KEY.code else None
+        folded.append(finding if cause is None else replace(finding, caused_by=cause))
+    return folded
+
+
+def _group(errors: Iterable[tuple[Key, ErrorDetails]]) -> dict[Key, list[ErrorDetails]]:
+    """Errors by key. A union tells every branch: an error on a value says nothing where a deeper one exists."""
+    grouped: dict[Key, list[ErrorDetails]] = {}
+    for key, detail in errors:
+        grouped.setdefault(key, []).append(detail)
+    deeper = {key[:length] for key in grouped for length in range(len(key))}
+    return {key: found for key, found in grouped.items() if key not in deeper or found[0]["type"] == "extra_forbidden"}
+
+
+def _real_key(detail: ErrorDetails, document: Document) -> Key:
+    """The key in the document: pydantic's path without the names of union branches."""
+    key: list[str | int] = []
+    value: Any = document.data
+    path = detail["loc"]
+    for index, part in enumerate(path):
+        below = _ABSENT if key == ["model"] and index == 1 else _item(value, part)
+        if below is not _ABSENT:
+            key.append(part)
+            value = below
+        elif detail["type"] == "missing" and index == len(path) - 1:
+            key.append(part)
+    if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        key.append("kind")
+    return tuple(key)
+
+
+def _item(value: Any, part: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(part, _ABSENT)
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    return _ABSENT
+
+
+def _finding(key: Key, errors: list[ErrorDetails], document: Document) -> Finding:
+    spelled, place = format_key(key), document.place(key)
+    kind = errors[0]["type"]
+    if kind in ("missing", "union_tag_not_found"):
+        *parents, name = key
+        owner = f"`{format_key(tuple(parents))}`" if parents else "the contract"
+        description = fields_at(tuple(parents), {}).get(str(name)) or None
+        return MISSING_KEY.at(
+            place, f"{owner} has no `{name}`", key=spelled, expected=description, help=f"add `{name}`"
+        )
+    if kind == "extra_forbidden":
+        return _unknown(key, document)
+    found = _short(errors[0]["input"] if kind != "union_tag_invalid" else errors[0].get("ctx", {})["tag"])
+    expected = " or ".join(dict.fromkeys(_expected(error) for error in errors))
+    help_line = None
+    words = _QUOTED.findall(expected)
+    if words and isinstance(errors[0]["input"], (str, dict)):
+        near = nearest(found, words)
+        help_line = f"did you mean `{near}`?" if near else None
+    return INVALID_VALUE.at(
+        place,
+        f"`{spelled}` must be {expected}, found {found}",
+        key=spelled,
+        expected=expected,
+        found=found,
+        help=help_line,
+    )
+
+
+def _expected(error: ErrorDetails) -> str:
+    context = error.get("ctx", {})
+    kind = error["type"]
+    if kind == "literal_error":
+        return str(context["expected"])
+    if kind == "union_tag_invalid":
+        return str(context["expected_tags"]).replace(", ", " or ")
+    if kind == "greater_than_equal":
+        return f"at least {context['ge']}"
+    if kind == "value_error":
+        return str(context["error"]).removeprefix("expected ")
+    if kind == "too_short":
+        return f"at least {context['min_length']} entry"
+    if kind == "string_too_short":
+        return "text that is not empty"
+    return _EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:])
+
+
+def _short(value: Any) -> str:
+    """A value as it would be written, cut to a line."""
+    if isinstance(value, dict):
+        return "a mapping" if value else "an empty mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "null"
+    if value == "":
+        return "empty text"
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _unknown(key: Key, document: Document) -> Finding:
+    name = str(key[-1])
+    siblings = set(fields_at(key[:-1], document.data))
+    near = nearest(name, siblings)
+    elsewhere = [format_key((*path, name)) for path in _section_paths() if name in fields_at(path, {})]
+    if near is None and elsewhere:
+        help_line = f"`{name}` belongs to `{elsewhere[0].rpartition('.')[0] or 'the top level'}`"
+    else:
+        help_line = did_you_mean(name, siblings)
+    owner = f"`{format_key(key[:-1])}`" if len(key) > 1 else "a contract"
+    return UNKNOWN_KEY.at(
+        document.place(key),
+        f"{owner} has no key `{name}`",
+        key=format_key(key),
+        expected=near,
+        found=name,
+        help=help_line,
+    )
+
+
+def _section_paths() -> list[Key]:
+    return [(), *((name,) for name in Contract.model_fields)]
+
+
+def fields_at(key: Key, data: Any) -> dict[str, str]:
+    """Names and descriptions of the keys a contract may have at a place; empty where names are free or values plain.
+
+    `data` chooses between the kinds of a section (`model.kind`).
+    """
+    options: list[Any] = [Contract]
+    for part in key:
+        data = _item(data, part)
+        options = [below for option in options for below in _below(option, part)]
+    models = [option for option in options if isinstance(option, type) and issubclass(option, BaseModel)]
+    kind = data.get("kind") if isinstance(data, dict) else None
+    tagged = [model for model in models if "kind" in model.model_fields]
+    chosen = [model for model in tagged if kind in get_args(model.model_fields["kind"].annotation)]
+    return {
+        field.alias or name: field.description or ""
+        for model in chosen or models
+        for name, field in model.model_fields.items()
+    }
+
+
+def _below(option: Any, part: str | int) -> list[Any]:
+    """The types a value under `part` can have; unions and annotations are taken apart."""
+    if isinstance(option, type) and issubclass(option, BaseModel):
+        field = option.model_fields.get(str(part))
+        return [] if field is None else _alternatives(field.annotation)
+    arguments = get_args(option)
+    if get_origin(option) is dict and isinstance(part, str):
+        return _alternatives(arguments[1])
+    if get_origin(option) is list and isinstance(part, int):
+        return _alternatives(arguments[0])
+    return []
+
+
+def _alternatives(annotation: Any) -> list[Any]:
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [one for argument in get_args(annotation) for one in _alternatives(argument)]
+    if get_origin(annotation) is Annotated:
+        return _alternatives(get_args(annotation)[0])
+    return [annotation]

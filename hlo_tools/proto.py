@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..contracts.manifest import Frame
 from . import wire
 from .assignment import BufferAssignment, parse_assignment
 from .frames import FrameTable
 from .shape import Layout, Shape
+
+if TYPE_CHECKING:
+    from .module import HloModule
 
 # PrimitiveType of xla_data.proto in the order of its numbers, spelt as HLO text prints them.
 _NAMES = """
@@ -59,6 +63,7 @@ class ModuleProto:
     """HloModuleProto: computations, entry, schedule and stack frames."""
 
     data: bytes
+    extent: tuple[int, int] = (0, 0)
     name: str = ""
     entry_name: str = ""
     entry_id: int = 0
@@ -136,7 +141,7 @@ def parse_proto(data: bytes) -> HloProto:
 
 def parse_module(data: bytes, start: int, end: int) -> ModuleProto:
     """The HloModuleProto in `data[start:end]`. Raises WireError where it is none."""
-    module = ModuleProto(data)
+    module = ModuleProto(data, (start, end))
     for entry in wire.fields(data, start, end):
         number = entry[0]
         if number == 1:
@@ -305,3 +310,10 @@ def _frame_table(data: bytes, start: int, end: int) -> FrameTable:
 def _numbers(data: bytes, start: int, end: int) -> dict[int, int]:
     """The numeric fields of a flat message, by field number."""
     return {entry[0]: entry[2] for entry in wire.fields(data, start, end) if entry[1] == wire.VARINT}
+
+
+def module_from_proto(data: bytes) -> HloModule:
+    """The bytes of an HloProto or HloModuleProto as a module. Raises ContractLintError with the byte at fault."""
+    from .proto_module import module_from_proto as build
+
+    return build(data)

@@ -1,4 +1,4 @@
-"""The reference trainer: a scanned decoder on one Explicit mesh, any product of data parallel, ZeRO-1, FSDP and tensor parallel."""
+"""The reference trainer: a scanned decoder on one Explicit mesh; data parallel, ZeRO-1, FSDP, tensor parallel."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def build(
 ) -> TrainStep:
     """The step of a preset on a mesh; abstract, nothing is put on a device.
 
-    logical_axes: `embed`, `heads`, `mlp`, `vocab`, `layer` -> mesh axes; batch_axes: of the batch dimension; optimizer_axes: over which slots are
-    split further (ZeRO-1); defaults as in `placement`. overrides: fields of `TrainerConfig`.
-    Raises ValueError for unknown settings, unknown axes and sizes that do not fit.
+    logical_axes: `embed`, `heads`, `mlp`, `vocab`, `layer` -> mesh axes; batch_axes: of the batch dimension;
+    optimizer_axes: over which slots are split further (ZeRO-1); defaults as in `placement`. overrides: fields of
+    `TrainerConfig`. Raises ValueError for unknown settings, unknown axes and sizes that do not fit.
     """
     return TrainStep(configure(preset, **overrides), placement(mesh, logical_axes, batch_axes, optimizer_axes))

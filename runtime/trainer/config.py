@@ -14,8 +14,8 @@ Compute = Literal["bfloat16", "float32", "float64"]
 class TrainerConfig:
     """Sizes, dtypes and optimizer of one trainer. Letters in brackets are those of the shape suffixes used in the code.
 
-    `compute` is the dtype of matrix products and activations; parameters are float32 (float64 where `compute` is, for which
-    jax must run with `jax_enable_x64`). `remat="full"` recomputes each layer in the backward pass.
+    `compute` is the dtype of matrix products and activations; parameters are float32 (float64 where `compute` is, for
+    which jax must run with `jax_enable_x64`). `remat="full"` recomputes each layer in the backward pass.
     """
 
     d_model: int  # D
@@ -68,7 +68,15 @@ class TrainerConfig:
 PRESETS: dict[str, TrainerConfig] = {
     "tiny": TrainerConfig(d_model=128, layers=4, heads=4, kv_heads=2, d_ff=512, vocab=512, sequence=128, batch=16),
     "proof-1b": TrainerConfig(
-        d_model=4096, layers=4, heads=32, kv_heads=8, d_ff=10880, vocab=32768, sequence=1024, batch=512, learning_rate=3e-4
+        d_model=4096,
+        layers=4,
+        heads=32,
+        kv_heads=8,
+        d_ff=10880,
+        vocab=32768,
+        sequence=1024,
+        batch=512,
+        learning_rate=3e-4,
     ),
 }
 

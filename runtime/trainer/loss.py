@@ -1,6 +1,6 @@
 """Cross entropy of the counted tokens, divided by the number of counted tokens of the whole step.
 
-    loss = sum_{b,s} mask_bs * (log sum_v exp(logits_bsv) - logits_bs,target) / sum_{b,s} mask_bs
+loss = sum_{b,s} mask_bs * (log sum_v exp(logits_bsv) - logits_bs,target) / sum_{b,s} mask_bs
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ def cross_entropy(logits_BSV: jax.Array, targets_BS: jax.Array) -> jax.Array:
     """Each token's cross entropy [B, S], in nats, in the dtype of the logits.
 
     With logits sharded over `vocab` (Megatron-LM, arXiv 1909.08053, section 3) every reduction over V is one
-    all-reduce of b*S over `vocab`: the maximum, the sum of exponentials and the target's logit, and nothing in the backward pass.
+    all-reduce of b*S over `vocab`: the maximum, the sum of exponentials and the target's logit, and nothing in the
+    backward pass.
     """
     peak_BS1 = lax.stop_gradient(jnp.max(logits_BSV, axis=-1, keepdims=True))
     log_sum_BS = jnp.log(jnp.sum(jnp.exp(logits_BSV - peak_BS1), axis=-1)) + peak_BS1[..., 0]

@@ -1,15 +1,17 @@
 """The decoder: embedding, L equal layers in one scan, final norm, head.
 
-    x_0 = E[tokens];  x_{l+1} = y_l + Mlp(norm(y_l)),  y_l = x_l + Attention(norm(x_l));  logits = norm(x_L) W
+x_0 = E[tokens];  x_{l+1} = y_l + Mlp(norm(y_l)),  y_l = x_l + Attention(norm(x_l));  logits = norm(x_L) W
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
+from jax.sharding import PartitionSpec
 
 from .config import TrainerConfig
 from .layers import Attention, Mlp, RmsNorm
@@ -35,16 +37,44 @@ class Layer(nnx.Module):
 
 
 class Embedding(nnx.Module):
-    """table_VD. With `embed` sharded, one all-gather for each lookup; with `vocab` sharded, every device looks up the tokens it
-    holds, and one all-reduce of b*S*D over `vocab` adds the zeros of the others."""
+    """table_VD. With `embed` sharded, one all-gather; with `vocab` sharded, every device looks up the tokens whose
+    rows it holds, and one all-reduce of b*S*D over `vocab` adds the zeros of the others."""
 
     def __init__(self, cfg: TrainerConfig, place: Placement, rngs: nnx.Rngs) -> None:
         self.cfg, self.place = cfg, place
         self.table = weight(cfg, place, rngs, (cfg.vocab, cfg.d_model), ("vocab", "embed"), cfg.d_model)
 
-    def __call__(self, tokens_BS: jax.Array) -> jax.Array:
-        table_VD = gathered(self.table[...], self.cfg.compute_dtype, self.place, "vocab", "embed")
-        return table_VD.at[tokens_BS].get(out_sharding=self.place.activation(None, None))
+    def whole(self) -> jax.Array:
+        """The table as both of its uses need it, so that a tied head does not gather it again."""
+        return gathered(self.table[...], self.cfg.compute_dtype, self.place, "vocab", "embed")
+
+    def __call__(self, table_VD: jax.Array, tokens_BS: jax.Array) -> jax.Array:
+        return lookup(table_VD, tokens_BS, self.place.activation(None, None), self.cfg.master_dtype)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(2, 3))
+def lookup(table_VD: jax.Array, tokens_BS: jax.Array, spec: PartitionSpec, accumulator: jnp.dtype) -> jax.Array:
+    """table[tokens], [B, S, D]. Its gradient adds one row for each token: in the `accumulator` dtype, since a
+    frequent token's sum of thousands of bfloat16 rows would stop growing."""
+    return table_VD.at[tokens_BS].get(out_sharding=spec)
+
+
+def _lookup_forward(
+    table_VD: jax.Array, tokens_BS: jax.Array, spec: PartitionSpec, accumulator: jnp.dtype
+) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    return lookup(table_VD, tokens_BS, spec, accumulator), (table_VD, tokens_BS)
+
+
+def _lookup_backward(
+    spec: PartitionSpec, accumulator: jnp.dtype, saved: tuple[jax.Array, jax.Array], grad_BSD: jax.Array
+) -> tuple[jax.Array, None]:
+    table_VD, tokens_BS = saved
+    like_VD = jax.ShapeDtypeStruct(table_VD.shape, accumulator, sharding=jax.typeof(table_VD).sharding)
+    rows = jax.linear_transpose(lambda table: table.at[tokens_BS].get(out_sharding=spec), like_VD)
+    return rows(grad_BSD.astype(accumulator))[0].astype(table_VD.dtype), None
+
+
+lookup.defvjp(_lookup_forward, _lookup_backward)
 
 
 class Head(nnx.Module):
@@ -55,7 +85,12 @@ class Head(nnx.Module):
 
 
 class Decoder(nnx.Module):
-    """tokens [B, S] int32 -> logits [B, S, V] in the master dtype, sharded over `vocab`."""
+    """tokens [B, S] int32 -> logits [B, S, V] in the master dtype, sharded over `vocab`.
+
+    With `vocab` sharded, the backward pass of the head adds one all-reduce of b*S*D over it, in the master dtype. A
+    tied table has two gradients, of the lookup and of the head: each is reduced over the batch axes before they are
+    added.
+    """
 
     def __init__(self, cfg: TrainerConfig, place: Placement, rngs: nnx.Rngs) -> None:
         self.cfg, self.place = cfg, place
@@ -66,10 +101,11 @@ class Decoder(nnx.Module):
             self.lm_head = Head(cfg, place, rngs)
 
     def __call__(self, tokens_BS: jax.Array) -> jax.Array:
-        x_BSD = self.final_norm(self._layers(self.embed(tokens_BS)))
         cfg, place = self.cfg, self.place
+        table_VD = self.embed.whole()
+        x_BSD = self.final_norm(self._layers(self.embed(table_VD, tokens_BS)))
         if cfg.tied:
-            w_DV = gathered(self.embed.table[...], cfg.compute_dtype, place, "vocab", "embed").T
+            w_DV = table_VD.T
         else:
             w_DV = gathered(self.lm_head.kernel[...], cfg.compute_dtype, place, "embed", "vocab")
         return jnp.einsum(
@@ -87,7 +123,8 @@ class Decoder(nnx.Module):
             return nnx.merge(graph, params)(x_BSD), None
 
         if self.cfg.remat == "full":
-            # The scan already keeps forward and backward apart, so the barrier against common subexpressions is not needed.
+            # The scan already keeps forward and backward apart, so the barrier against common subexpressions is not
+            # needed.
             layer = jax.checkpoint(layer, prevent_cse=False, policy=jax.checkpoint_policies.nothing_saveable)
         return jax.lax.scan(layer, x_BSD, stacked)[0]
 

@@ -1,4 +1,4 @@
-"""The optimizer: an optax transformation, the norm of a sharded gradient, and one update with slots in their own place (ZeRO-1)."""
+"""The optimizer: an optax transformation, the norm of a sharded gradient, one update with slots in their own place."""
 
 from __future__ import annotations
 
@@ -64,8 +64,9 @@ def update(
 ) -> tuple[Params, Any]:
     """One optimizer step: (new parameters, new slots).
 
-    With optimizer axes (ZeRO-1, arXiv 1910.02054) gradients and parameters are sliced to the slots' placement, updated there, and the
-    new parameters brought back by one all-gather of each in the master dtype. Without, no collective.
+    With optimizer axes (ZeRO-1, arXiv 1910.02054) gradients and parameters are sliced to the slots' placement,
+    updated there, and the new parameters brought back by one all-gather of each in the master dtype. Without, no
+    collective.
     """
     if not place.optimizer:
         updates, opt_state = tx.update(grads, opt_state, params)

@@ -1,14 +1,24 @@
 """The training step: (state, batch) -> (state, metrics), as a pure function.
 
-Collectives of one step, N microbatches (`Attention`, `Mlp`, `Embedding`, `gathered`, `cross_entropy`, `global_norm` and `update` say which
-is theirs). P = parameters on a device before `embed` is split, Pl = those of all L layers, norms included, p = P divided over `heads`, `mlp`, `vocab`:
+Collectives of one step with N microbatches; layers, norms, embedding and head say which is theirs. All counts are
+elements on one device. P: parameters after `heads`, `mlp` and `vocab` are split, before `embed` is; Pl: those of the
+layers, norms included; b = B / (N * size of the batch axes).
 
-    embed sharded            N * (2 * Pl + rest) gathered over `embed`'s axes (2: forward and, with remat="full", backward)
-    batch sharded            N * P gradients all-reduced over the batch axes, of which only a slice is kept where `embed` is sharded;
-                             scalars: 1 (tokens) + N (loss)
-    heads, mlp, vocab        N * (8 * L + 1) * b*S*D (plain MLP: 7 * L) and N * (b*S*D + 3 * b*S) in the master dtype: the logits' input gradient and the loss
-    optimizer axes           P gathered once, in the master dtype
-    gradient norm            one scalar for each distinct set of axes that parameters are sharded over
+    cause            where                 kind, axes                    elements in one step
+    embed sharded    `gathered`            all-gather over embed         N * (2 * Pl + P - Pl); N * P with remat="none"
+    batch sharded    gradient of a weight  all-reduce over batch         N * P, and N * the table's once more if tied;
+                                                                         with embed sharded only a slice is kept
+                     `summed`, `counted`   all-reduce over batch         N + 1 scalars
+    heads, mlp       `Attention`, `Mlp`    all-reduce over heads, mlp    N * 8L * b*S*D: forward 2L, backward 5L, and 1L
+                                                                         in remat (the second is not needed there).
+                                                                         Plain MLP: 1L less; remat="none": 1L less
+    vocab            `Embedding`           all-reduce over vocab         N * b*S*D
+                     `cross_entropy`       all-reduce over vocab         N * 3 * b*S, master dtype
+                     the head's input      all-reduce over vocab         N * b*S*D, master dtype
+    optimizer axes   `update`              all-gather over them          P, once, in the master dtype
+    clip             `global_norm`         all-reduce over a set         1 scalar for each distinct set of axes that
+                     some
+                                                                         parameter is sharded over
 """
 
 from __future__ import annotations
@@ -65,12 +75,18 @@ class TrainStep:
         self._init = jax.jit(self.init, out_shardings=jax.tree.map(lambda leaf: leaf.sharding, self.args[0]))
 
     def train_step(self, state: TrainState, batch: Batch) -> tuple[TrainState, dict[str, jax.Array]]:
-        """One step over the global batch: the new state, and loss (nats for each token), grad_norm (before clipping), tokens."""
+        """One step over the global batch: the new state, and loss (nats for each token), grad_norm (before clipping),
+        tokens."""
         with self.place.context():
             loss, grads, tokens = self._accumulate(state.params, batch)
             norm = optim.global_norm(grads, self.specs)
             params, opt_state = optim.update(
-                self.tx, optim.clip(grads, norm, self.cfg.clip), state.opt_state, state.params, self.model.logical, self.place
+                self.tx,
+                optim.clip(grads, norm, self.cfg.clip),
+                state.opt_state,
+                state.params,
+                self.model.logical,
+                self.place,
             )
             metrics = {"loss": loss, "grad_norm": norm, "tokens": tokens}
             return TrainState(params, opt_state, state.step + 1), metrics
@@ -107,9 +123,11 @@ class TrainStep:
             return TrainState(params, self.tx.init(slots), jnp.zeros((), jnp.int32))
 
     def _accumulate(self, params: Params, batch: Batch) -> tuple[jax.Array, Params, jax.Array]:
-        """Loss and gradients as the sum over microbatches of parts that already have the step's denominator; and that denominator.
+        """Loss and gradients as the sum over microbatches of parts that already have the step's denominator; and that
+        denominator.
 
-        The tokens are counted first, over the whole batch: a mean of microbatch means would weigh tokens by their microbatch.
+        The tokens are counted first, over the whole batch: a mean of microbatch means would weigh tokens by their
+        microbatch.
         """
         tokens = counted(batch["loss_mask"])
 
@@ -125,8 +143,8 @@ class TrainStep:
         return loss, grads, tokens
 
     def _split(self, x_BS: jax.Array) -> jax.Array:
-        """[B, S] -> [N, B/N, S]. Microbatch n takes every N-th sequence, so each device's part of every microbatch is on it
-        already; [N, B/N] straight from the reshape would move the batch."""
+        """[B, S] -> [N, B/N, S]. Microbatch n takes every N-th sequence, so each device's part of every microbatch is
+        on it already; [N, B/N] straight from the reshape would move the batch."""
         shape = (self.cfg.batch // self.cfg.microbatches, self.cfg.microbatches, *x_BS.shape[1:])
         split = jnp.reshape(x_BS, shape, out_sharding=self.place.activation(None, None))
         return jnp.swapaxes(split, 0, 1)

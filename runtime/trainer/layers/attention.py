@@ -18,9 +18,10 @@ from .weight import gathered, weight
 class Attention(nnx.Module):
     """wq_D(Hh), wk_D(Kh), wv_D(Kh), wo_(Hh)D.
 
-    Collectives of one forward use, b = B / (N * batch axes) sequences on a device: with `embed` sharded, one all-gather for each of the
-    four weights; with `heads` sharded, one all-reduce of b*S*D behind wo. Backward adds one all-reduce of b*S*D
-    over `heads` for the input of each of wq, wk, wv, and one all-reduce over the batch axes for each weight's gradient.
+    Collectives of one forward use, b = B / (N * batch axes) sequences on a device: with `embed` sharded, one
+    all-gather for each of the four weights; with `heads` sharded, one all-reduce of b*S*D behind wo. Backward adds
+    one all-reduce of b*S*D over `heads` for the input of each of wq, wk, wv, and one all-reduce over the batch axes
+    for each weight's gradient.
     """
 
     def __init__(self, cfg: TrainerConfig, place: Placement, rngs: nnx.Rngs, stack: int | None = None) -> None:
@@ -52,7 +53,8 @@ class Attention(nnx.Module):
 
 
 def attend(q_BSHh: jax.Array, k_BTKh: jax.Array, v_BTKh: jax.Array, cfg: TrainerConfig, place: Placement) -> jax.Array:
-    """Causal softmax attention, scores in the master dtype: [B, S, H, h]. Heads never mix, so there is no collective."""
+    """Causal softmax attention, scores in the master dtype: [B, S, H, h]. Heads never mix, so there is no
+    collective."""
     batch, sequence, heads, width = q_BSHh.shape
     kv_heads = k_BTKh.shape[2]
     shape = (batch, sequence, kv_heads, heads // kv_heads, width)
@@ -67,7 +69,5 @@ def attend(q_BSHh: jax.Array, k_BTKh: jax.Array, v_BTKh: jax.Array, cfg: Trainer
     causal_ST = jnp.tril(jnp.ones((sequence, sequence), bool))
     scores_BKGST = jnp.where(causal_ST, scores_BKGST, jnp.finfo(cfg.master_dtype).min)
     p_BKGST = jax.nn.softmax(scores_BKGST, axis=-1).astype(cfg.compute_dtype)
-    o_BSKGh = jnp.einsum(
-        "bkgst,btkh->bskgh", p_BKGST, v_BTKh, out_sharding=place.activation(None, "heads", None, None)
-    )
+    o_BSKGh = jnp.einsum("bkgst,btkh->bskgh", p_BKGST, v_BTKh, out_sharding=place.activation(None, "heads", None, None))
     return jnp.reshape(o_BSKGh, (batch, sequence, heads, width), out_sharding=place.activation(None, "heads", None))

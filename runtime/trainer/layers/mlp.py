@@ -1,4 +1,4 @@
-"""Feed-forward block: (silu(x w_gate) * (x w_up)) w_down (SwiGLU, Shazeer, arXiv 2002.05202), or gelu(x w_up) w_down."""
+"""Feed-forward block: (silu(x w_gate) * (x w_up)) w_down (Shazeer, arXiv 2002.05202), or gelu(x w_up) w_down."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .weight import gathered, weight
 class Mlp(nnx.Module):
     """w_gate_DF (gated only), w_up_DF, w_down_FD.
 
-    Collectives of one forward use: with `embed` sharded, one all-gather for each weight; with `mlp` sharded, one all-reduce of
-    b*S*D behind w_down. Backward adds one all-reduce of b*S*D over `mlp` for the input of each of w_gate and w_up, and
-    one all-reduce over the batch axes for each weight's gradient.
+    Collectives of one forward use: with `embed` sharded, one all-gather for each weight; with `mlp` sharded, one
+    all-reduce of b*S*D behind w_down. Backward adds one all-reduce of b*S*D over `mlp` for the input of each of
+    w_gate and w_up, and one all-reduce over the batch axes for each weight's gradient.
     """
 
     def __init__(self, cfg: TrainerConfig, place: Placement, rngs: nnx.Rngs, stack: int | None = None) -> None:

@@ -14,7 +14,8 @@ EPSILON = 1e-6
 
 
 class RmsNorm(nnx.Module):
-    """scale_D. Statistics in the master dtype, result in the compute dtype. No collective but the gather of the scale."""
+    """scale_D. Statistics in the master dtype, result in the compute dtype. No collective but the gather of the
+    scale."""
 
     def __init__(self, cfg: TrainerConfig, place: Placement, rngs: nnx.Rngs, stack: int | None = None) -> None:
         self.cfg, self.place = cfg, place

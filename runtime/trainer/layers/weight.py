@@ -24,8 +24,8 @@ def weight(
 ) -> nnx.Param:
     """A parameter with logical axes: normal with variance 1 / fan_in, or all ones where fan_in is None.
 
-    `stack` puts a leading `layer` dimension before the shape. Values are drawn in float32 whatever the master dtype is, so that
-    a float64 twin starts from the same numbers, and do not depend on the mesh.
+    `stack` puts a leading `layer` dimension before the shape. Values are drawn in float32 whatever the master dtype
+    is, so that a float64 twin starts from the same numbers, and do not depend on the mesh.
     """
     if stack is not None:
         shape, axes = (stack, *shape), ("layer", *axes)

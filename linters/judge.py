@@ -8,10 +8,10 @@ from dataclasses import replace
 from ..contracts.finding import Finding, merge_targets, sort_key
 from ..contracts.load import LoadedContract
 from ..hlo_tools.capture import Capture
-from .causes import fold
-from .deviations import accept
 from .evidence import StepEvidence
 from .registry import rules
+from .verdict.causes import fold
+from .verdict.deviations import Verdict, accept
 
 
 def judge_contract(loaded: LoadedContract) -> list[Finding]:
@@ -30,11 +30,12 @@ def judge(loaded: LoadedContract, captures: Sequence[Capture], run: bool = False
         return found
     for capture in captures:
         for step in capture.steps.values():
-            evidence = StepEvidence(loaded, capture, step, run_requested=run)
-            found.extend(fold(_judge_step(evidence)))
+            found.extend(fold(_judge_step(StepEvidence(loaded, capture, step, run_requested=run))))
     judged = {capture.manifest.provenance.target for capture in captures}
     complete = run and judged >= {entry.target for entry in loaded.contract.targets}
-    return sorted(accept(loaded, merge_targets(found), complete=complete), key=sort_key)
+    verdict = Verdict(loaded, tuple(merge_targets(found)), complete)
+    unused = [finding for rule in rules("verdict") for finding in rule.check(verdict)]
+    return sorted(accept(verdict) + unused, key=sort_key)
 
 
 def _judge_step(evidence: StepEvidence) -> Iterable[Finding]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..contracts.finding import Confidence, Finding, Severity
 
-Evidence = Literal["contract", "source", "trace", "program", "run", "batch", "checkpoint", "record"]
+Evidence = Literal["contract", "source", "trace", "program", "run", "batch", "checkpoint", "record", "verdict"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...contracts.model import OptimizerSection, ParametersSection, as_axes
+from ...contracts.plan.placement import matching_rule
 from ...hlo_tools.tensors import Tensor
 from ..evidence import StepEvidence
 
@@ -40,11 +40,11 @@ def _parameters(rows: Iterable[Tensor], section: ParametersSection, sizes: dict[
     for tensor in rows:
         if tensor.class_ != "parameter":
             continue
-        match = match_rule(tensor.path, section)
+        match = matching_rule(section.rules, tensor.path)
         if match is None:
             continue
-        index, axes = match
-        expected = mesh_spec(axes, section, sizes)
+        index, rule = match
+        expected = mesh_spec(rule.axes, section, sizes)
         found = normal(tensor.spec, sizes)
         if found != expected:
             yield Misplaced(tensor, expected, found, f"parameters.rules[{index}]")
@@ -63,10 +63,10 @@ def _slots(
         owner = owner_of(tensor, parameters)
         if owner is None or owner.path in wrong_paths:
             continue
-        match = match_rule(owner.path, section)
+        match = matching_rule(section.rules, owner.path)
         if match is None:
             continue
-        expected = slot_spec(match[1], section, optimizer, sizes)
+        expected = slot_spec(match[1].axes, section, optimizer, sizes)
         found = normal(tensor.spec, sizes)
         if found != expected:
             yield Misplaced(tensor, expected, found, "optimizer.placement")
@@ -78,14 +78,6 @@ def owner_of(slot: Tensor, parameters: dict[str, Tensor]) -> Tensor | None:
     tails = ("/".join(parts[start:]) for start in range(1, len(parts)))
     by_tail = {tail: p for path, p in parameters.items() for tail in (path, path.split("/", 1)[-1])}
     return next((by_tail[tail] for tail in tails if tail in by_tail), None)
-
-
-def match_rule(path: str, section: ParametersSection) -> tuple[int, list[str | None]] | None:
-    """Index and logical axes of the first rule whose pattern matches the end of the path at a `/` boundary."""
-    for index, rule in enumerate(section.rules):
-        if re.search(rf"(?:^|/)(?:{rule.match})$", path):
-            return index, rule.axes
-    return None
 
 
 def mesh_spec(axes: Sequence[str | None], section: ParametersSection, sizes: dict[str, int]) -> Spec:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..contracts.finding import Finding
+from ...contracts.finding import Finding
 
 REJECTED = ("JIT201", "SHD201")
 SHAPE = ("SEM203", "DAT201", "SEM201", "SEM202", "NUM202")

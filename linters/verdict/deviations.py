@@ -1,0 +1,48 @@
+"""Deviations: findings a team has accepted in the contract, with a reason and optionally an end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...contracts.finding import Finding
+from ...contracts.load import LoadedContract
+from ...contracts.model import Deviation
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """All findings on a contract. `complete` says that every target was captured and run: nothing is left unseen."""
+
+    loaded: LoadedContract
+    findings: tuple[Finding, ...]
+    complete: bool
+
+    @property
+    def deviations(self) -> Sequence[Deviation]:
+        return self.loaded.contract.deviations if self.loaded.contract else ()
+
+
+def accept(verdict: Verdict) -> list[Finding]:
+    """The findings, accepted ones marked. A consequence of an accepted root is accepted with it; an expired deviation
+    accepts nothing."""
+    today = verdict.loaded.today
+    live = [d for d in verdict.deviations if d.until is None or d.until >= today]
+    accepted = {f.fingerprint for f in verdict.findings if any(matches(d, f) for d in live)}
+    return [
+        replace(f, status="accepted") if f.status == "new" and accepted & {f.fingerprint, f.caused_by} else f
+        for f in verdict.findings
+    ]
+
+
+def matches(deviation: Deviation, finding: Finding) -> bool:
+    """Whether rule and every field of `match` agree with the finding or its details."""
+    if deviation.rule not in (finding.code, finding.name):
+        return False
+    facts: dict[str, Any] = {"step": finding.step, "key": finding.key, "subject": finding.subject} | dict(finding.details)
+    return all(_as_list(facts.get(field)) == _as_list(wanted) for field, wanted in deviation.match.items())
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]

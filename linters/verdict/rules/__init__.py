@@ -1,0 +1,1 @@
+"""Rules on the list of findings itself, one module each."""

@@ -1,0 +1,49 @@
+"""A deviation of the contract accepts nothing.
+
+## What it does
+Reports entries of `deviations` that match no finding, once every target was captured and run.
+
+## Why is this bad?
+An acceptance that outlives its reason hides the next finding of the same kind.
+
+## Example
+```yaml
+deviations:
+  - { rule: SHD204, match: { kind: all-gather }, reason: "embedding gathered once" }    # mended since
+```
+
+## Use instead
+Delete the entry.
+
+## References
+- https://docs.astral.sh/ruff/rules/unused-noqa/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ...rule import Rule
+from ..deviations import Verdict, matches
+
+
+def check(verdict: Verdict) -> Iterable[Finding]:
+    if not verdict.complete:
+        return
+    for index, deviation in enumerate(verdict.deviations):
+        if any(matches(deviation, finding) for finding in verdict.findings):
+            continue
+        key = f"deviations[{index}]"
+        yield RULE.finding(
+            f"the deviation for {deviation.rule} accepts nothing",
+            subject=f"{deviation.rule}:{sorted(deviation.match.items())}",
+            location=verdict.loaded.place(key),
+            key=key,
+            expected="a finding to accept",
+            found="none",
+            help="delete the entry",
+        )
+
+
+RULE = Rule(code="SEM401", name="unused-deviation", severity="error", evidence="verdict", doc=__doc__ or "", check=check)

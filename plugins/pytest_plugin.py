@@ -3,8 +3,8 @@
     def test_step_keeps_its_contract(contract_verify):
         contract_verify("train.contract.yaml", target="cpu:8")
 
-or, without the fixture, `from contract_lint.plugins.pytest_plugin import assert_contract`. The plugin is loaded in every
-pytest run of an environment that has contract-lint, so it imports nothing of it until it is used.
+or, without the fixture, `from contract_lint.plugins.pytest_plugin import assert_contract`. The plugin is loaded in
+every pytest run of an environment that has contract-lint, so it imports nothing of it until it is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def assert_contract(path: str | PathLike[str], target: str | None = None, **options: Any) -> Report:
-    """Verify the contract at `path` and fail the test, with the text report, where `contract-lint verify` would exit with 1.
+    """Verify the contract at `path`; where `contract-lint verify` would exit with 1, fail the test with its report.
 
     `target` picks one of the contract's targets; `options` are those of `plugins.pipeline.verify.verify` (`run=True`,
     `capture_dir=...`, `fail_on="warning"`). The steps run in a child process, so the test's own jax is left alone.

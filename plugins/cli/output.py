@@ -44,7 +44,7 @@ def write(text: str, output: str | None) -> None:
 
 
 def terminal() -> tuple[int | None, bool]:
-    """Width and colour of standard output: None and no colour unless it is a terminal; NO_COLOR and COLUMNS are kept."""
+    """Width and colour of standard output: plain, at the default width, unless it is a terminal or COLUMNS is set."""
     columns = os.environ.get("COLUMNS", "")
     if not sys.stdout.isatty():
         return (min(max(int(columns), NARROWEST), WIDEST) if columns.isdecimal() else None), False

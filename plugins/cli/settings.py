@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from dataclasses import dataclass, replace
@@ -46,25 +47,25 @@ def load_settings(folder: Path) -> Settings:
     for parent in (folder, *folder.parents):
         path = parent / "pyproject.toml"
         if path.is_file():
-            return _read(path, parent)
+            return _read(path, parent, Path(os.path.relpath(path, folder)).as_posix())
     return Settings(folder)
 
 
-def _read(path: Path, root: Path) -> Settings:
+def _read(path: Path, root: Path, shown: str) -> Settings:
     try:
         text = path.read_text(encoding="utf-8")
         data = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise ContractLintError(f"cannot be read: {error}", Location(path.as_posix())) from error
+        raise ContractLintError(f"cannot be read: {error}", Location(shown)) from error
     except tomllib.TOMLDecodeError as error:
-        raise ContractLintError(f"is not valid TOML: {error}", Location(path.as_posix())) from error
+        raise ContractLintError(f"is not valid TOML: {error}", Location(shown)) from error
     tool = data.get("tool", {})
     table: Any = tool.get("contract-lint", {}) if isinstance(tool, dict) else {}
     if not isinstance(table, dict):
-        raise ContractLintError(f"[{TABLE}] must be a table", _place(path, text, "contract-lint"))
+        raise ContractLintError(f"[{TABLE}] must be a table", _place(shown, text, "contract-lint"))
     values: dict[str, Any] = {}
     for key, value in table.items():
-        place = _place(path, text, key)
+        place = _place(shown, text, key)
         if key not in KEYS:
             raise ContractLintError(f"unknown key `{key}` in [{TABLE}]", place, did_you_mean(key, KEYS))
         values[key.replace("-", "_")] = _checked(key, value, place)
@@ -81,10 +82,10 @@ def _checked(key: str, value: Any, place: Location) -> Any:
     return value
 
 
-def _place(path: Path, text: str, key: str) -> Location:
+def _place(path: str, text: str, key: str) -> Location:
     """The line of `key`, searched for after the table's header; tomllib keeps no positions."""
     lines = text.splitlines()
     start = next((n for n, line in enumerate(lines) if re.match(r"\s*\[\s*tool\s*\.\s*[\"']?contract-lint", line)), 0)
     wanted = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
     line = next((n for n in range(start, len(lines)) if wanted.match(lines[n])), start)
-    return Location(path.as_posix(), line + 1)
+    return Location(path, line + 1)

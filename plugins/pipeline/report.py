@@ -110,7 +110,7 @@ def report(findings: Iterable[Finding], **fields: Any) -> Report:
 
 
 def selected(findings: Iterable[Finding], select: Iterable[str], ignore: Iterable[str]) -> list[Finding]:
-    """The findings whose code starts with (or whose name is) one of `select`, less those of `ignore`; an empty `select` is all."""
+    """The findings whose code starts with, or whose name is, one of `select` (empty: all) and none of `ignore`."""
     chosen, dropped = tuple(select), tuple(ignore)
     return [
         finding for finding in findings if (not chosen or _matches(finding, chosen)) and not _matches(finding, dropped)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 Axes = tuple[str, ...] | str | None
 """Mesh axes of a collective: names, `irregular`, or None where unknown."""
+
+CollectiveVerdict = Literal["ok", "allowed", "rewritten", "differs", "unplanned", "missing", "-"]
+"""`rewritten`: only the optimised module has it, by a named rewrite of planned ones; `-`: nothing is promised."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +30,7 @@ class CollectiveRow:
     optimized_count: int | None = None
     optimized_elements: int | None = None
     optimized_ring_bytes: int | None = None
-    verdict: str = "ok"
-    """`ok`, `allowed`, `differs`, `unplanned`, `missing`, or `-` where nothing is promised."""
+    verdict: CollectiveVerdict = "ok"
     formula: str | None = None
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from ...contracts.errors import ContractLintError
 from ...hlo_tools.canonical import explain
-from ...hlo_tools.collectives import CollectiveLedger
+from ...hlo_tools.collectives import CollectiveLedger, Total
 from ...linters.evidence import StepEvidence
-from ...linters.program.match import Group, Promise, differences, is_allowed, promises, row_axes
-from .tables import CollectiveRow, ComparisonRow, MemoryTable, RunTable, StepTables, TensorRow
+from ...linters.program.match import Group, Problem, Promise, differences, is_allowed, promises, row_axes
+from .tables import CollectiveRow, CollectiveVerdict, ComparisonRow, MemoryTable, RunTable, StepTables, TensorRow
 
 STATE_CLASSES = ("parameter", "optimizer_slot")
 
@@ -37,71 +37,60 @@ def tabulate(evidence: StepEvidence) -> StepTables:
 
 def _collectives(evidence: StepEvidence) -> tuple[CollectiveRow, ...]:
     expected = promises(evidence)
-    partitioned = _grouped(evidence.partitioned)
-    optimized = _grouped(evidence.optimized)
     problems = {(d.kind, d.axes): d.problem for d in differences(evidence)}
+    sums = [_totals(evidence.partitioned), _totals(evidence.optimized)]
     order = {"all-gather": 0, "reduce-scatter": 1, "all-reduce": 2}
-    groups = dict.fromkeys([*(expected or {}), *partitioned, *optimized])
-    rows = [
-        _row(group, expected, partitioned.get(group, []), optimized.get(group, []), problems, evidence)
+    groups = dict.fromkeys([*(expected or {}), *(sums[0] or {}), *(sums[1] or {})])
+    return tuple(
+        _row(group, (expected or {}).get(group), sums, _verdict(group, expected, problems, evidence))
         for group in sorted(groups, key=lambda group: (order.get(group[0], 9), group))
-    ]
-    return tuple(rows)
+    )
 
 
-def _grouped(ledger: CollectiveLedger | None) -> dict[Group, list[Any]]:
-    grouped: dict[Group, list[Any]] = defaultdict(list)
-    for row in ledger.rows if ledger is not None else ():
-        grouped[row.kind, row_axes(row)].append(row)
-    return grouped
+def _totals(ledger: CollectiveLedger | None) -> dict[Group, Total] | None:
+    return None if ledger is None else {(total.kind, row_axes(total)): total for total in ledger.totals()}
 
 
 def _row(
-    group: Group,
-    expected: dict[Group, Promise] | None,
-    partitioned: list[Any],
-    optimized: list[Any],
-    problems: dict[Group, Any],
-    evidence: StepEvidence,
+    group: Group, promise: Promise | None, sums: list[dict[Group, Total] | None], verdict: CollectiveVerdict
 ) -> CollectiveRow:
-    promise = (expected or {}).get(group)
     kind, axes = group
-    has_partitioned = evidence.partitioned is not None
-    has_optimized = evidence.optimized is not None
+    nothing = Total(kind, axes)
+    partitioned, optimized = (None if found is None else found.get(group, nothing) for found in sums)
     return CollectiveRow(
         kind=kind,
         axes=None if axes == ("unknown",) else axes,
         plan_count=promise.count if promise else None,
         plan_elements=promise.elements if promise else None,
-        partitioned_count=sum(row.count for row in partitioned) if has_partitioned else None,
-        partitioned_elements=sum(row.elements for row in partitioned) if has_partitioned else None,
-        partitioned_ring_bytes=sum(int(row.ring_bytes) for row in partitioned) if has_partitioned else None,
-        optimized_count=sum(row.count for row in optimized) if has_optimized else None,
-        optimized_elements=sum(row.elements for row in optimized) if has_optimized else None,
-        optimized_ring_bytes=sum(int(row.ring_bytes) for row in optimized) if has_optimized else None,
-        verdict=_verdict(group, promise, expected is not None, partitioned, problems, evidence),
+        partitioned_count=partitioned.count if partitioned else None,
+        partitioned_elements=partitioned.elements if partitioned else None,
+        partitioned_ring_bytes=partitioned.ring_bytes if partitioned else None,
+        optimized_count=optimized.count if optimized else None,
+        optimized_elements=optimized.elements if optimized else None,
+        optimized_ring_bytes=optimized.ring_bytes if optimized else None,
+        verdict=verdict,
         formula="; ".join(promise.explanation) or None if promise else None,
     )
 
 
 def _verdict(
-    group: Group,
-    promise: Promise | None,
-    promised: bool,
-    partitioned: list[Any],
-    problems: dict[Group, Any],
-    evidence: StepEvidence,
-) -> str:
+    group: Group, expected: dict[Group, Promise] | None, problems: dict[Group, Problem], evidence: StepEvidence
+) -> CollectiveVerdict:
     if group in problems:
-        return {"missing": "missing", "unplanned": "unplanned"}.get(problems[group], "differs")
-    if promise is not None:
-        return "ok"
-    if not promised:
+        problem = problems[group]
+        return problem if problem in ("missing", "unplanned") else "differs"
+    if expected is None:
         return "-"
+    if group in expected:
+        return "ok"
+    rows = (
+        [row for row in evidence.partitioned.rows if (row.kind, row_axes(row)) == group] if evidence.partitioned else []
+    )
     section = evidence.contract.collectives
     order = list(evidence.mesh.axes) if evidence.mesh is not None else []
-    allowed = section is not None and partitioned and all(is_allowed(row, section, order) for row in partitioned)
-    return "allowed" if allowed else "as run"
+    if section is not None and rows and all(is_allowed(row, section, order) for row in rows):
+        return "allowed"
+    return "rewritten"
 
 
 def _plan_note(evidence: StepEvidence) -> str | None:
@@ -126,6 +115,7 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
     section = evidence.contract.memory
     limits = dict(section.classes) if section is not None else {}
     plan = evidence.tensor_plan
+    live = ledger.by_class()
     return MemoryTable(
         need_bytes=ledger.need_bytes,
         peak_bytes=ledger.peak_bytes,
@@ -137,9 +127,7 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
         state_bytes=ledger.state_bytes,
         state_plan_bytes=None if isinstance(plan, ContractLintError) else plan.state_bytes,
         hbm_bytes=section.hbm if section is not None else None,
-        by_class=tuple(
-            (name, ledger.by_class.get(name, 0), limits.get(name)) for name in sorted({*ledger.by_class, *limits})
-        ),
+        by_class=tuple((name, live.get(name, 0), limits.get(name)) for name in dict.fromkeys([*live, *limits])),
     )
 
 
@@ -151,7 +139,7 @@ def _tensors(evidence: StepEvidence) -> tuple[TensorRow, ...]:
             planned[row.role] += row.bytes
     grouped: dict[str, list[Any]] = defaultdict(list)
     for tensor in evidence.tensors.rows:
-        grouped[tensor.cls].append(tensor)
+        grouped[tensor.class_].append(tensor)
     return tuple(
         TensorRow(
             cls=cls,

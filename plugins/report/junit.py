@@ -1,4 +1,4 @@
-"""`--format junit`: one test case for each rule that was broken, or one that passed; for servers that read test results."""
+"""`--format junit`: a test case for each root finding, or one that passed; for servers that read test results."""
 
 from __future__ import annotations
 

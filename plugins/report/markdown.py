@@ -51,7 +51,7 @@ def _within(parts: Sequence[str]) -> str:
     for position, part in enumerate(parts):
         if used + len(part) + 2 > MAX_CHARACTERS - _RESERVE:
             kept.append(
-                f"_{plural(len(parts) - position, 'part')} left out to fit a comment; `--format text` shows everything._"
+                f"_{plural(len(parts) - position, 'part')} left out to fit a comment; `--format text` shows all._"
             )
             break
         kept.append(part)
@@ -90,8 +90,8 @@ def _finding(root: Root) -> str:
 
 
 def _aside(root: Root) -> str:
-    finding = root.finding
-    return f"{finding.status} {code(title(root))} {escape(cut(f'{place(finding)}: {one_line(finding.message)}', ROW_CHARACTERS))}"
+    said = cut(f"{place(root.finding)}: {one_line(root.finding.message)}", ROW_CHARACTERS)
+    return f"{root.finding.status} {code(title(root))} {escape(said)}"
 
 
 def _step(tables: StepTables) -> str:

@@ -1,4 +1,4 @@
-"""Text from outside, safe to print: no control characters, no line breaks where a line is promised; numbers as people read them."""
+"""Text from outside, safe to print: no control characters, and no line breaks where one line is promised."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def description(code: str) -> str | None:
 
 
 def sections(doc: str) -> list[tuple[str, str]]:
-    """Heading and body of each part of a rule's documentation, in order; the part before the first heading is named ""."""
+    """Heading and body of each part of a rule's documentation, in order; the first part has the heading ""."""
     parts: list[tuple[str, list[str]]] = [("", [])]
     for line in doc.strip().splitlines():
         heading = _HEADING.match(line)

@@ -22,7 +22,7 @@ def render(report: Report) -> str:
 
 
 def as_sarif(report: Report) -> dict[str, Any]:
-    """The log as plain data. A finding without a place points at the first contract: services refuse results without one."""
+    """The log as plain data. A finding without a place points at the first contract: services refuse one without."""
     codes = sorted({(finding.code, finding.name) for finding in report.findings})
     index = {code: number for number, (code, _) in enumerate(codes)}
     fallback = Location(report.contracts[0]) if report.contracts else None

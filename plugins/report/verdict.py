@@ -43,7 +43,7 @@ def title(root: Root) -> str:
 
 
 def consequences(root: Root) -> str:
-    """The findings folded under a root on one line: `2 consequences: MEM202 over-budget, SHD211 ...`; empty for none."""
+    """The findings folded under a root, on one line: `2 consequences: MEM202 over-budget, ...`; empty for none."""
     if not root.consequences:
         return ""
     names = dict.fromkeys(one_line(f"{finding.code} {finding.name}") for finding in root.consequences)

@@ -27,7 +27,7 @@ def test_one_annotation_for_each_new_root(broken: Report) -> None:
     first, *lines = render(broken).splitlines()
     assert first.startswith("FAIL dense-fsdp on cpu:8")
     assert [parse(line)[0] for line in lines] == ["error", "warning", "notice"]
-    level, properties, message = parse(lines[0])
+    _, properties, message = parse(lines[0])
     assert properties == {
         "file": "src/my model/train.py",
         "line": "41",

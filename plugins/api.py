@@ -1,0 +1,59 @@
+"""What `import contract_lint as cl` offers: the main job as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..contracts.load import LoadedContract
+    from ..contracts.manifest import MeshFact
+    from ..hlo_tools.collectives import CollectiveLedger
+    from ..hlo_tools.memory import MemoryLedger
+    from ..hlo_tools.module import HloModule
+    from .pipeline.report import Report
+
+Name = str | PathLike[str]
+
+
+def load_contract(path: Name) -> LoadedContract:
+    """A contract with everything that is wrong in it. Raises ContractLintError where there is no such file."""
+    from ..contracts.load import load_contract as load
+
+    return load(Path(path))
+
+
+def capture(contract: Name, target: str | None = None, out: Name | None = None, **options: Any) -> list[Path]:
+    """Capture a contract's steps, for `target` or for all targets it names; the folder of each target's capture.
+
+    Options are those of `plugins.pipeline.capture.capture`: run, steps, cache, python, timeout.
+    """
+    from .pipeline.capture import capture as make
+
+    return make(contract, targets=() if target is None else (target,), out=out, **options)
+
+
+def verify(contract: Name, capture: Name | None = None, targets: Sequence[str] = (), **options: Any) -> Report:
+    """Judge a contract, from `capture` where one is given (then jax is not needed); the report.
+
+    Options are those of `plugins.pipeline.verify.verify`: run, steps, cache, python, timeout, select, ignore, fail_on.
+    """
+    from .pipeline.verify import verify as judge
+
+    return judge(contract, targets=targets, capture_dir=capture, **options)
+
+
+def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
+    """Every collective a module runs; `axes` are known where a mesh is given or the module names its own."""
+    from ..hlo_tools.collectives import collectives as ledger
+
+    return ledger(module, mesh)
+
+
+def memory(module: Any) -> MemoryLedger:
+    """The memory ledger of a program with its buffer assignment (HloProto); see `hlo_tools.memory.memory`."""
+    from ..hlo_tools.memory import memory as ledger
+
+    return ledger(module)

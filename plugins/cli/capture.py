@@ -1,0 +1,49 @@
+"""`contract-lint capture`: a folder with everything traced, lowered and compiled."""
+
+from __future__ import annotations
+
+import click
+
+from .options import capture_options
+
+
+@click.command("capture")
+@click.argument("contract", type=click.Path())
+@click.option("-o", "--out", type=click.Path(), required=True, metavar="DIR", help="Folder to write the capture to.")
+@click.option("--run", is_flag=True, help="Execute the steps too.")
+@click.option("--steps", type=click.IntRange(min=1), help="Steps to execute with --run.")
+@capture_options
+def command(
+    contract: str,
+    out: str,
+    run: bool,
+    steps: int | None,
+    targets: tuple[str, ...],
+    python: str | None,
+    timeout: int | None,
+    no_cache: bool,
+) -> None:
+    """Trace, lower and compile the steps of CONTRACT and keep the result in DIR.
+
+    `verify CONTRACT --capture DIR` judges it later, on any machine, without jax. With several targets DIR gets one
+    folder for each.
+    """
+    from ..pipeline.capture import capture
+    from .progress import progress
+
+    if steps is not None and not run:
+        raise click.UsageError("--steps needs --run")
+    with progress() as say:
+        folders = capture(
+            contract,
+            targets=targets,
+            out=out,
+            run=run,
+            steps=steps,
+            cache=not no_cache,
+            python=python,
+            timeout=timeout,
+            say=say,
+        )
+    for folder in folders:
+        click.echo(folder.as_posix())

@@ -1,0 +1,91 @@
+"""Captures of a contract's targets, made in child processes; the only pipeline that needs jax (in the child)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ...contracts.load import LoadedContract, load_contract
+from ...hlo_tools.capture import Capture, read_capture
+from ...runtime.contract import capture_contract
+from ...runtime.launch import DEFAULT_TIMEOUT
+from ...runtime.targets import target as parse_target
+from .targets import chosen_targets, require_jax
+
+RUN_STEPS = 3
+"""Steps executed by `--run`: the first compiles, the second shows what changed, the third that nothing does."""
+
+
+def capture(
+    path: str | os.PathLike[str],
+    *,
+    targets: Sequence[str] = (),
+    out: str | os.PathLike[str] | None = None,
+    run: bool = False,
+    steps: int | None = None,
+    cache: bool = True,
+    python: str | None = None,
+    timeout: float | None = None,
+    say: Callable[[str], None] | None = None,
+) -> list[Path]:
+    """Capture a contract's steps and return the folder of each target's capture.
+
+    `out` is the folder of the one target's capture, or with several targets the folder that gets one below it for each
+    (`cpu-8`). Raises ContractLintError for whatever makes a capture impossible.
+    """
+    loaded = load_contract(Path(path)).readable()
+    names = chosen_targets(loaded, targets)
+    return [
+        _capture_one(loaded, name, _folder(out, name, len(names)), run, steps, cache, python, timeout, say)
+        for name in names
+    ]
+
+
+def capture_targets(
+    loaded: LoadedContract,
+    targets: Sequence[str] = (),
+    *,
+    run: bool = False,
+    steps: int | None = None,
+    cache: bool = True,
+    python: str | None = None,
+    timeout: float | None = None,
+    say: Callable[[str], None] | None = None,
+) -> list[Capture]:
+    """One capture for each target, read back, in the contract's order. Arguments and errors are those of `capture`."""
+    names = chosen_targets(loaded, targets)
+    return [read_capture(_capture_one(loaded, name, None, run, steps, cache, python, timeout, say)) for name in names]
+
+
+def _capture_one(
+    loaded: LoadedContract,
+    name: str,
+    out: Path | None,
+    run: bool,
+    steps: int | None,
+    cache: bool,
+    python: str | None,
+    timeout: float | None,
+    say: Callable[[str], None] | None,
+) -> Path:
+    require_jax(python)
+    executes = parse_target(name).executes
+    if run and not executes and say is not None:
+        say(f"{name}: compiled only, this target cannot be executed here")
+    return capture_contract(
+        loaded,
+        name,
+        out=out,
+        run_steps=(steps or RUN_STEPS) if run and executes else 0,
+        python=python,
+        timeout=timeout or DEFAULT_TIMEOUT,
+        cache=cache,
+        on_progress=None if say is None else lambda phase: say(f"{name}: {phase}"),
+    )
+
+
+def _folder(out: str | os.PathLike[str] | None, target: str, count: int) -> Path | None:
+    if out is None:
+        return None
+    return Path(out) if count == 1 else Path(out) / target.replace(":", "-")

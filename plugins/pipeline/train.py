@@ -1,0 +1,77 @@
+"""`train`: run the reference trainer of a contract on one target, in a child process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+from ...contracts.errors import ContractLintError
+from ...contracts.load import LoadedContract, load_contract
+from ...runtime.launch import child_environment
+from .targets import chosen_targets, require_jax
+
+ENTRY = "contract_lint.runtime.trainer:build"
+MODULE = "contract_lint.runtime.trainer"
+
+
+def train(
+    path: str | PathLike[str], *, target: str | None = None, steps: int, python: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """Train for `steps` steps and yield the metrics of each: `step`, `loss` (nats a token), `grad_norm`, `tokens`.
+
+    At the end come `entropy` (of the synthetic language) and `excess` (mean of the last tenth of losses above it).
+    Raises ContractLintError for a contract whose step is not the reference trainer, settings that do not fit, and a
+    child that dies.
+    """
+    loaded = load_contract(Path(path)).readable()
+    name = chosen_targets(loaded, () if target is None else (target,))[0]
+    request = {"target": name, "axes": _axes(loaded, name), "args": _arguments(loaded), "steps": steps}
+    require_jax(python)
+    command = [python or sys.executable, "-P", "-m", MODULE, json.dumps(request)]
+    with TemporaryFile("w+", errors="replace") as stderr:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env=child_environment(name),
+        )
+        try:
+            for line in child.stdout or ():
+                yield json.loads(line)
+            code = child.wait()
+        finally:
+            child.kill()
+            child.wait()
+        stderr.seek(0)
+        said = stderr.read()
+    if code != 0:
+        last = said.strip().splitlines()[-1:] or [f"exit code {code}"]
+        raise ContractLintError(f"the trainer stopped on {name}: {last[0]}", loaded.place("step"))
+
+
+def _arguments(loaded: LoadedContract) -> dict[str, Any]:
+    steps = loaded.contract.step if loaded.contract is not None else {}
+    for section in steps.values():
+        if section.entry == ENTRY:
+            return section.args
+    entries = ", ".join(section.entry for section in steps.values())
+    raise ContractLintError(
+        f"no step of this contract is the reference trainer: {entries}",
+        loaded.place("step"),
+        f"`train` runs `entry: {ENTRY}`; train your own step with your own loop",
+    )
+
+
+def _axes(loaded: LoadedContract, target: str) -> dict[str, int]:
+    mesh = loaded.contract.mesh_for(target) if loaded.contract is not None else None
+    if mesh is None:
+        raise ContractLintError("the contract has no mesh", loaded.place("mesh"), "add `mesh: { axes: { data: 8 } }`")
+    return mesh.axes

@@ -1,0 +1,52 @@
+"""What the cheap verbs load: never jax, and for `--version` nothing beyond click."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+LOADED = """
+import json, sys
+from contract_lint.plugins.cli.main import main
+try:
+    main({arguments!r})
+except SystemExit as stop:
+    code = stop.code
+print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+def loaded(arguments: list[str], folder: Path) -> tuple[int, set[str]]:
+    """Exit code and the modules in memory after a command, in a fresh interpreter without pytest."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(arguments=arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    code, modules = json.loads(done.stderr.splitlines()[-1])
+    return code, set(modules)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"]])
+def test_start_loads_nothing_beyond_click(arguments: list[str], tmp_path: Path) -> None:
+    code, modules = loaded(arguments, tmp_path)
+    assert code == 0
+    heavy = {"jax", "numpy", "pydantic", "rich", "ruamel.yaml", "flax", "importlib.metadata", "asyncio"}
+    assert modules.isdisjoint(heavy)
+    own = {name for name in modules if name.startswith("contract_lint")}
+    assert own == {"contract_lint", "contract_lint.plugins", "contract_lint.plugins.cli"} | {
+        f"contract_lint.plugins.cli.{name}" for name in ("main", "boundary")
+    }
+
+
+@pytest.mark.parametrize("verb", ["check", "rules", "schema"])
+def test_no_verb_without_user_code_imports_jax(verb: str, tmp_path: Path, contract_text: str) -> None:
+    (tmp_path / "a.contract.yaml").write_text(contract_text)
+    _, modules = loaded([verb], tmp_path)
+    assert modules.isdisjoint({"jax", "jaxlib", "numpy", "flax", "my_pkg"})

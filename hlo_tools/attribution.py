@@ -7,13 +7,14 @@ long the buffer lives. What none of these tells is `unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from ..contracts.manifest import Frame
 from .frames import user_frame
 from .proto import InstructionProto, ModuleProto
+from .provenance import Provenance
 from .scope import is_backward, is_forward, is_recomputed
 from .shape import Shape
 
@@ -52,13 +53,14 @@ class Origin:
     op_name: str
     source: str | None
     shape: Shape
+    instruction: InstructionProto
 
 
 class Attribution:
     """Answers for the buffers of one module.
 
     `positions` is the schedule (`heap.schedule_positions`); `parameter_shapes` are the local and global shapes of the
-    parameters, from which gradients are known.
+    model's parameters, from which gradients are known; `parameter_numbers` their numbers among the entry's parameters.
     """
 
     def __init__(
@@ -66,9 +68,12 @@ class Attribution:
         module: ModuleProto,
         positions: dict[tuple[str, str], int],
         parameter_shapes: Iterable[tuple[int, ...]] = (),
+        parameter_numbers: Iterable[int] = (),
     ) -> None:
         self.module = module
         self._gradient_shapes = set(_gradient_shapes(parameter_shapes))
+        self._provenance = Provenance(module, parameter_numbers)
+        self._users: dict[int, list[InstructionProto]] = {}
         backward = [
             position
             for computation in module.computations
@@ -77,7 +82,12 @@ class Attribution:
             if (position := positions.get((computation.name, made.name))) is not None
         ]
         self._first_backward = min(backward, default=None)
-        self._last_backward = max(backward, default=None)
+        # Values that a loop only hands through live as long as the loop: the backward pass ends with the entry's
+        # instruction that holds its last operation.
+        last = max(backward, default=None)
+        entry = module.entry
+        outer = [positions.get((entry.name, made.name), -1) for made in entry.instructions] if entry else []
+        self._backward_end = None if last is None else min((at for at in outer if at >= last), default=last)
 
     def origin(self, instruction_id: int, shape_index: tuple[int, ...] = ()) -> Origin | None:
         """Where the value at a shape index of an instruction comes from; None for an id the module does not hold."""
@@ -91,11 +101,15 @@ class Attribution:
             shape = Shape("invalid")
         work = self._work(made, shape_index)
         op_name, frames = made.op_name or work.op_name, self.module.frames(made) or self.module.frames(work)
-        if not op_name or not frames:
-            near = self._nearby(made)
-            op_name = op_name or next((other.op_name for other in near if other.op_name), "")
-            frames = frames or next((found for other in near if (found := self.module.frames(other))), [])
-        return Origin(_base_opcode(work.opcode), op_name, _source(frames), shape)
+        for other in () if op_name and frames else self._nearby(made):
+            op_name = op_name or other.op_name
+            frames = frames or self.module.frames(other)
+            if op_name and frames:
+                break
+        opcode = _base_opcode(work.opcode)
+        if opcode in _COPIES:
+            opcode = "copy" if self._changes_layout(work) else self._copied(work)
+        return Origin(opcode, op_name, _source(frames), shape, made)
 
     def classify(self, origin: Origin | None, shape_index: tuple[int, ...], first: int, last: int) -> BufferClass:
         """The class of a temporary buffer that lives from schedule index `first` to `last`."""
@@ -108,19 +122,24 @@ class Attribution:
             return "kernel_scratch"
         if opcode in COLLECTIVES:
             return "collective"
-        if opcode in _COPIES:
+        if opcode == "copy":
             return "layout_copy"
         if opcode == "constant":
             return "constant"
         if is_recomputed(op_name):
             return "activation_temporary"
+        # A value shaped like a parameter that outlives the backward pass waits for the optimizer.
+        like_gradient = opcode not in _READS and self._like_parameter(shape)
+        if like_gradient and self._provenance.is_parameter(origin.instruction, shape_index):
+            like_gradient = False
+        if like_gradient and self._backward_end is not None and last > self._backward_end:
+            return "gradient"
         if is_backward(op_name):
-            made_here = opcode not in _READS and self._like_parameter(shape)
-            return "gradient" if made_here else "activation_temporary"
+            return "gradient" if like_gradient else "activation_temporary"
         if is_forward(op_name):
             crosses = self._first_backward is not None and first < self._first_backward <= last
             return "activation_saved" if crosses else "activation_temporary"
-        if self._last_backward is not None and first > self._last_backward and self._like_parameter(shape):
+        if like_gradient and self._backward_end is not None:
             return "gradient"
         if opcode == "transpose" and not op_name.endswith("transpose"):
             return "layout_copy"
@@ -149,14 +168,60 @@ class Attribution:
                 return made
         return made
 
-    def _nearby(self, made: InstructionProto) -> list[InstructionProto]:
-        """Instructions whose metadata stand in for missing ones: the body of the fusion, then the operands."""
-        near: list[InstructionProto] = []
-        for callee_id in made.called_ids[:1]:
-            callee = self.module.computation_by_id.get(callee_id)
-            near += reversed(callee.instructions[-_MAX_STEPS:]) if callee else []
-        operands = (self.module.instruction_by_id.get(i) for i in made.operand_ids[:_MAX_STEPS])
-        return near + [operand for operand in operands if operand is not None and operand.opcode != "parameter"]
+    def _changes_layout(self, copy: InstructionProto) -> bool:
+        """Whether a copy moves elements to another order, and is not only there to keep two values apart."""
+        operand = self._operand(copy)
+        if operand is None:
+            return True
+        before, after = self.module.shape(operand), self.module.shape(copy)
+        if before.layout is None or after.layout is None or before.is_tuple or after.is_tuple:
+            return False
+        return before.layout.minor_to_major != after.layout.minor_to_major or before.layout.tiles != after.layout.tiles
+
+    def _copied(self, copy: InstructionProto) -> str:
+        """The opcode that made what a copy without change of layout holds."""
+        made = copy
+        for _ in range(_MAX_STEPS):
+            operand = self._operand(made)
+            if operand is None:
+                break
+            made = self._work(operand, ())
+            if made.opcode not in _COPIES:
+                break
+        return _base_opcode(made.opcode)
+
+    def _operand(self, made: InstructionProto) -> InstructionProto | None:
+        return self.module.instruction_by_id.get(made.operand_ids[0]) if made.operand_ids else None
+
+    def _nearby(self, made: InstructionProto) -> Iterator[InstructionProto]:
+        """Instructions whose metadata stand in for missing ones: bodies of fusions, operands, operands of operands."""
+        queue = [made]
+        seen = {made.id}
+        for at in queue:
+            inner: list[InstructionProto] = []
+            for callee_id in at.called_ids[:1]:
+                callee = self.module.computation_by_id.get(callee_id)
+                inner += reversed(callee.instructions[-_MAX_STEPS:]) if callee else []
+            for other in inner:
+                if other.opcode != "parameter":
+                    yield other
+            for identity in at.operand_ids[:_MAX_STEPS]:
+                operand = self.module.instruction_by_id.get(identity)
+                if operand is None or operand.id in seen or len(seen) > _MAX_STEPS:
+                    continue
+                seen.add(operand.id)
+                if operand.opcode != "parameter":
+                    yield operand
+                    queue.append(operand)
+        yield from self._users_of(made)
+
+    def _users_of(self, made: InstructionProto) -> list[InstructionProto]:
+        if not self._users:
+            for computation in self.module.computations:
+                for user in computation.instructions:
+                    for identity in user.operand_ids:
+                        self._users.setdefault(identity, []).append(user)
+        return self._users.get(made.id, [])
 
 
 def _source(frames: list[Frame]) -> str | None:

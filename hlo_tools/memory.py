@@ -94,6 +94,7 @@ class MemoryLedger:
     def need_bytes(self) -> int:
         return self.argument_bytes + self.output_bytes - self.alias_bytes + self.temp_bytes + self.code_bytes
 
+    @property
     def by_class(self) -> dict[str, int]:
         """Bytes at the peak by class, largest first, without tile padding, which is a class of its own."""
         sums: dict[str, int] = {}
@@ -104,9 +105,11 @@ class MemoryLedger:
                 sums["padding"] = sums.get("padding", 0) + padding
         return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
 
+    @property
     def by_scope(self) -> list[tuple[str, int]]:
         return _summed((buffer.scope, buffer.bytes) for buffer in self.buffers)
 
+    @property
     def by_source(self) -> list[tuple[str, int]]:
         """Bytes at the peak by Python line; `` for buffers without one."""
         return _summed((buffer.source or "", buffer.bytes) for buffer in self.buffers)
@@ -126,9 +129,9 @@ class MemoryLedger:
             "state_bytes": self.state_bytes,
             "peak_index": self.peak_index,
             "peak_instruction": self.peak_instruction,
-            "by_class": self.by_class(),
-            "by_scope": [{"scope": scope, "bytes": size} for scope, size in self.by_scope()],
-            "by_source": [{"source": source or None, "bytes": size} for source, size in self.by_source()],
+            "by_class": self.by_class,
+            "by_scope": [{"scope": scope, "bytes": size} for scope, size in self.by_scope],
+            "by_source": [{"source": source or None, "bytes": size} for source, size in self.by_source],
             "buffers": [buffer.as_json() for buffer in self.buffers],
             "timeline": [list(point) for point in self.timeline],
             "spaces": [
@@ -197,7 +200,12 @@ class _Builder:
         entry = module.entry
         parameters = [made for made in entry.instructions if made.opcode == "parameter"] if entry else []
         self.parameters = {made.parameter_number: made for made in parameters}
-        self.attribution = Attribution(module, self.positions, self._parameter_shapes())
+        self.attribution = Attribution(
+            module,
+            self.positions,
+            self._parameter_shapes(),
+            {number for number, (_, kind) in self.leaves.items() if kind == "parameter"},
+        )
         standing = [a for a in assignment.allocations if not a.is_temp]
         in_standing = {buffer for allocation in standing for buffer, _, _ in allocation.assigned}
         self.replays = replay(assignment, self.positions, exclude=in_standing)
@@ -287,7 +295,7 @@ class _Builder:
         """An allocation that lives for the whole step: an argument, an output, a constant or an unexplained heap."""
         if allocation.is_entry_parameter:
             return self._argument(allocation)
-        largest = max(allocation.assigned, key=lambda item: (item[2], -item[0]), default=None)
+        largest = max(allocation.assigned, key=lambda item: (item[2], item[0]), default=None)
         logical = self.assignment.buffers.get(largest[0]) if largest else None
         index = logical.shape_index if logical else ()
         origin = self.attribution.origin(logical.instruction_id, index) if logical else None

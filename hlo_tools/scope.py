@@ -52,12 +52,12 @@ def split_name(op_name: str) -> list[str]:
 
 
 def _named_parts(part: str) -> list[str]:
-    """The user's names in one component, out of any number of transformations."""
+    """The user's names in one component, out of any number of transformations; an einsum's formula is none."""
     while (match := _WRAPPER.fullmatch(part)) is not None:
         part = match[1]
     if "/" in part and "(" not in part:
         return [name for name in part.split("/") if name and name not in _STRUCTURE]
-    if not part or part in _STRUCTURE or _CALL.fullmatch(part) or _BRANCH.fullmatch(part):
+    if not part or part in _STRUCTURE or "->" in part or _CALL.fullmatch(part) or _BRANCH.fullmatch(part):
         return []
     return [part]
 

@@ -1,0 +1,280 @@
+"""Captures read back: every file is checked against the manifest before it is believed, and nothing is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ..contracts.errors import ContractLintError
+from ..contracts.finding import Location
+from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, RunFacts, StepFacts
+from .module import HloModule, parse_hlo
+from .proto import HloProto, parse_proto
+
+MANIFEST = "manifest.json"
+MAX_JSON_BYTES = 256 << 20
+MAX_UNPACKED_BYTES = 1 << 30
+_CHUNK = 1 << 20
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass
+class StepCapture:
+    """One step of a capture. Programs are read and parsed when they are first asked for; None where there is none."""
+
+    reader: CaptureReader
+    name: str
+    facts: StepFacts
+
+    @cached_property
+    def run(self) -> RunFacts | None:
+        """What happened when the step was executed; None where it was not."""
+        return self.reader.model(f"{self.name}/run.json", RunFacts)
+
+    @cached_property
+    def partitioned(self) -> HloModule | None:
+        """The program after SPMD partitioning."""
+        return self._module("partitioned.hlo.txt.gz")
+
+    @cached_property
+    def optimized(self) -> HloModule | None:
+        """The program that runs."""
+        return self._module("optimized.hlo.txt.gz")
+
+    @cached_property
+    def proto(self) -> HloProto | None:
+        """The program that runs, with its buffer assignment."""
+        name = f"{self.name}/optimized.hlo.pb.gz"
+        data = self.reader.unpacked(name)
+        if data is None:
+            return None
+        try:
+            return parse_proto(data)
+        except ContractLintError as error:
+            raise ContractLintError(error.message, self.reader.location(name), error.help) from None
+
+    @property
+    def jaxpr_text(self) -> str | None:
+        """The traced program as JAX prints it."""
+        return self._text("jaxpr.txt.gz")
+
+    @property
+    def stablehlo_text(self) -> str | None:
+        """The lowered program, with locations."""
+        return self._text("stablehlo.mlir.gz")
+
+    @property
+    def stderr(self) -> str | None:
+        """What compiler and user code wrote to file descriptor 2."""
+        return self._text("stderr.txt")
+
+    def _module(self, file: str) -> HloModule | None:
+        name = f"{self.name}/{file}"
+        data = self.reader.unpacked(name)
+        return None if data is None else parse_hlo(data, str(self.reader.root / name))
+
+    def _text(self, file: str) -> str | None:
+        data = self.reader.unpacked(f"{self.name}/{file}")
+        return None if data is None else data.decode("utf-8", "replace")
+
+
+@dataclass
+class Capture:
+    """One target's capture: its manifest, and its steps by name."""
+
+    root: Path
+    manifest: Manifest
+    steps: dict[str, StepCapture]
+
+
+class CaptureReader:
+    """Reads the files a manifest lists, and no others, below one folder."""
+
+    def __init__(self, root: Path, manifest: Manifest) -> None:
+        self.root = root
+        self.manifest = manifest
+
+    def location(self, name: str) -> Location:
+        return Location(str(self.root / name))
+
+    def verify(self) -> None:
+        """Every listed file is there and has its sha256. Raises ContractLintError that names the first that is not."""
+        for name in self.manifest.files:
+            self._checked(name, keep=False)
+
+    def raw(self, name: str) -> bytes | None:
+        """A file's bytes, None where the manifest does not list it."""
+        return self._checked(name, keep=True) if name in self.manifest.files else None
+
+    def unpacked(self, name: str) -> bytes | None:
+        """A file's bytes after gzip, at most MAX_UNPACKED_BYTES; None where the manifest does not list it."""
+        data = self.raw(name)
+        return data if data is None or not name.endswith(".gz") else gunzip(data, self.location(name))
+
+    def model(self, name: str, kind: type[Model]) -> Model | None:
+        """A JSON file as one of the manifest's models."""
+        data = self.unpacked(name)
+        if data is None:
+            return None
+        if len(data) > MAX_JSON_BYTES:
+            raise ContractLintError(f"{len(data)} bytes of JSON are too many", self.location(name))
+        return validated(kind, data, self.location(name))
+
+    def _checked(self, name: str, keep: bool) -> bytes:
+        path = self._inside(name)
+        digest, chunks = hashlib.sha256(), []
+        try:
+            with path.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    digest.update(chunk)
+                    if keep:
+                        chunks.append(chunk)
+        except FileNotFoundError:
+            raise ContractLintError("the manifest lists this file and it is not there", self.location(name)) from None
+        except OSError as error:
+            raise ContractLintError(f"cannot be read: {error.strerror}", self.location(name)) from None
+        if digest.hexdigest() != self.manifest.files[name].lower():
+            raise ContractLintError(
+                "the file was changed after the capture was made: its sha256 is not the manifest's",
+                self.location(name),
+                help="make the capture again",
+            )
+        return b"".join(chunks)
+
+    def _inside(self, name: str) -> Path:
+        """The path of a listed file. Raises ContractLintError for one that leads out of the folder."""
+        if not is_plain_relative(name):
+            message = f"the manifest lists {name!r}, which leads out of the capture"
+            raise ContractLintError(message, self.location(MANIFEST))
+        path = self.root / name
+        try:
+            if not path.resolve().is_relative_to(self.root.resolve()):
+                message = f"the manifest lists {name!r}, a link that leads out of the capture"
+                raise ContractLintError(message, self.location(MANIFEST))
+        except (OSError, RuntimeError) as error:
+            raise ContractLintError(f"cannot be read: {error}", self.location(name)) from None
+        return path
+
+
+def read_capture(folder: str | os.PathLike[str]) -> Capture:
+    """The capture in a folder, all its files verified; programs are parsed later, on demand.
+
+    Raises ContractLintError for a folder that is missing, empty or holds half a capture, for a manifest of a newer
+    schema, files that are missing, changed or lie outside, and facts that cannot be read.
+    """
+    root = Path(folder)
+    manifest = _read_manifest(root)
+    reader = CaptureReader(root, manifest)
+    reader.verify()
+    steps: dict[str, StepCapture] = {}
+    for name in manifest.steps:
+        if not is_plain_relative(name) or "/" in name:
+            raise ContractLintError(f"the step name {name!r} is no folder name", reader.location(MANIFEST))
+        facts = reader.model(f"{name}/facts.json", StepFacts)
+        if facts is None:
+            raise ContractLintError(f"the manifest lists no facts for step `{name}`", reader.location(MANIFEST))
+        steps[name] = StepCapture(reader, name, facts)
+    return Capture(root, manifest, steps)
+
+
+def is_plain_relative(name: str) -> bool:
+    """Whether a path of the manifest stays below its folder on every system: no root, drive, `..`, `\\` or NUL."""
+    parts = name.split("/")
+    return (
+        bool(name)
+        and "\\" not in name
+        and "\0" not in name
+        and not PurePosixPath(name).is_absolute()
+        and not PureWindowsPath(name).drive
+        and not any(part in ("", ".", "..") for part in parts)
+    )
+
+
+def gunzip(data: bytes, location: Location, limit: int = MAX_UNPACKED_BYTES) -> bytes:
+    """The unpacked bytes of one gzip member. Raises ContractLintError beyond `limit` bytes and for damaged data."""
+    member = zlib.decompressobj(wbits=31)
+    try:
+        unpacked = member.decompress(data, limit + 1)
+    except zlib.error as error:
+        raise ContractLintError(f"the gzip data are damaged: {error}", location) from None
+    if len(unpacked) > limit:
+        raise ContractLintError(f"unpacks to more than {limit} bytes", location)
+    if not member.eof:
+        raise ContractLintError("the gzip data are cut off", location)
+    if member.unused_data:
+        raise ContractLintError("there are bytes behind the end of the gzip data", location)
+    return unpacked
+
+
+def validated(kind: type[Model], data: bytes, location: Location) -> Model:
+    """JSON as a model. Raises ContractLintError that names the first key at fault."""
+    try:
+        return kind.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ContractLintError(f"`{key}`: {first['msg']}" if key else first["msg"], location) from None
+
+
+def _read_manifest(root: Path) -> Manifest:
+    place = Location(str(root / MANIFEST))
+    try:
+        data = (root / MANIFEST).read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise _no_capture(root) from None
+    except OSError as error:
+        raise ContractLintError(f"cannot be read: {error.strerror}", place) from None
+    if len(data) > MAX_JSON_BYTES:
+        raise ContractLintError(f"{len(data)} bytes of JSON are too many", place)
+    schema = _schema_version(data, place)
+    if schema > CAPTURE_SCHEMA:
+        raise ContractLintError(
+            f"the capture has schema {schema}; this version reads up to schema {CAPTURE_SCHEMA}",
+            place,
+            help="upgrade contract-lint, or make the capture again with this version",
+        )
+    return validated(Manifest, data, place)
+
+
+def _schema_version(data: bytes, place: Location) -> int:
+    """Read before anything else: the rest of a newer manifest may have another form."""
+    try:
+        content: Any = json.loads(data)
+    except json.JSONDecodeError as error:
+        raise ContractLintError(f"not JSON: {error.msg}", Location(place.path, error.lineno, error.colno)) from None
+    except (ValueError, RecursionError) as error:
+        raise ContractLintError(f"not JSON that can be read: {error}", place) from None
+    schema = content.get("schema_version") if isinstance(content, dict) else None
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+        raise ContractLintError("no `schema_version`: this is not the manifest of a capture", place)
+    return schema
+
+
+def _no_capture(root: Path) -> ContractLintError:
+    """Why a folder without a manifest is no capture."""
+    place = Location(str(root))
+    if not root.exists():
+        return ContractLintError("there is no such folder", place)
+    if not root.is_dir():
+        return ContractLintError("this is a file; a capture is a folder", place)
+    if not any(root.iterdir()):
+        return ContractLintError("the folder is empty; a capture holds a manifest.json", place)
+    begun = any(root.glob("manifest.json.*")) or any(root.glob("*/facts.json")) or any(root.glob("*/*.gz"))
+    if begun:
+        return ContractLintError(
+            "half a capture: there are files of one, but no manifest.json, which is written last",
+            place,
+            help="the capture was stopped before it was done; make it again",
+        )
+    inner = sorted(path.parent.name for path in root.glob(f"*/{MANIFEST}"))
+    advice = f"captures lie below it: {', '.join(inner[:8])}" if inner else None
+    return ContractLintError("no manifest.json: this folder is no capture", place, help=advice)

@@ -62,12 +62,18 @@ class StepCapture:
         except StepFailure:
             raise
         except (Exception, SystemExit) as error:
-            self.error = recognise(error, self.paths, name)
+            known = recognise(error, self.paths, name)
+            self.error = known and self._placed(known)
             if self.error is None:
                 doing = {"build": f"`{self.request.entry}`", "trace": "tracing the step", "lower": "lowering the step"}
                 raise failure(error, self.paths, doing.get(name, f"the {name} of the step"), ("step", self.request.name)) from None
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
+
+    def _placed(self, error: StepError) -> StepError:
+        """With a place: where no user code was on the stack, the step's own function, else the build function."""
+        frame = self.facts.fn_frame or self.facts.entry_frame
+        return error if error.frames or frame is None else error.model_copy(update={"frames": [frame]})
 
     def update(self, **facts: Any) -> None:
         self.facts = self.facts.model_copy(update=facts)
@@ -81,9 +87,11 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
         fn_frame=capture.paths.of_function(step.fn),
         carry={str(position): name for position, name in step.carry.items()},
     )
+    traced, wrapped = None, False
     with capture.phase("trace"), _context(step):
         traced, wrapped = _unwrap(step.jitted.trace(*step.args, **step.kwargs))
-    if capture.error:
+    if traced is None:
+        _explain(capture, step)
         return
     static = leaf_facts.static_arguments(step, traced)
     values = dict(zip(step.argument_names, (*step.args, *step.kwargs.values()), strict=True))
@@ -103,11 +111,14 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
         jaxpr=jaxpr_facts.collect(traced.jaxpr, capture.paths),
     )
     write_gzip(capture.folder / "jaxpr.txt.gz", _ADDRESS.sub("0x...", str(traced.jaxpr)))
+    lowered = None
     with capture.phase("lower"), _context(step), _recorded(capture):
         lowered = traced.lower()
         write_gzip(capture.folder / "stablehlo.mlir.gz", lowered.as_text(debug_info=True))
-    if capture.error:
+    if lowered is None:
+        _explain(capture, step)
         return
+    compiled = None
     dump = Path(tempfile.mkdtemp(prefix="dump-", dir=capture.folder))
     try:
         with capture.phase("compile"):
@@ -116,7 +127,7 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
         dumps = read_dumps(dump, capture.target)
         capture.unoptimized = dumps.unoptimized
         shutil.rmtree(dump, ignore_errors=True)
-    if capture.error:
+    if compiled is None:
         _write_modules(capture.folder, dumps, None)
         return
     with capture.phase("compile"):
@@ -124,6 +135,15 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
         _write_modules(capture.folder, dumps, optimized)
         _compiled_facts(capture, step, traced, compiled, optimized, arguments, avals, wrapped)
     capture.update(signatures=signature_facts(step, traced, capture.request, capture.paths, lambda: _context(step)))
+
+
+def _explain(capture: StepCapture, step: NormalisedStep) -> None:
+    """JAX does not say which argument cannot be split evenly; its placement does."""
+    error = capture.error
+    if error is not None and error.kind == "indivisible":
+        which = leaf_facts.indivisible_argument(step)
+        if which is not None:
+            capture.error = error.model_copy(update={"message": f"{which}: {error.message}"})
 
 
 def finish(capture: StepCapture, stderr: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import platform
 import shutil
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import __version__
 from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
 from ..contracts.manifest import Provenance
@@ -119,6 +119,8 @@ def _request(
                 donate=section.donate,
                 static=section.static,
                 signatures=section.signatures,
+                accumulation_arg=contract.accumulation.arg if contract.accumulation else None,
+                integers_below=contract.model.vocab if contract.model and contract.model.kind == "dense" else None,
             )
         )
     return ChildRequest(
@@ -136,7 +138,7 @@ def provenance(root: Path, contract_digest: str, target: str) -> Provenance:
     """What this process knows; the child adds the versions it finds and the digest of the sources."""
     commit, dirty = _commit(root)
     return Provenance(
-        tool=importlib.metadata.version("jax-contract-lint"),
+        tool=__version__,
         python=platform.python_version(),
         commit=commit,
         dirty=dirty,

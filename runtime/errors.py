@@ -50,22 +50,41 @@ _LIBRARY = re.compile(r"[/\\](?:jax|jaxlib|flax|optax|einops)[/\\]")
 _JAX = re.compile(r"[/\\]jax(?:lib)?[/\\]")
 # Making a mesh or a device list is no trace: it fails because the contract's mesh does not fit.
 _DEVICES = re.compile(r"[/\\]jax[/\\](?:_src[/\\](?:mesh|mesh_utils|xla_bridge)|experimental[/\\]mesh_utils)\.py$")
+_PARALLEL = re.compile(r"[/\\]jax[/\\]_src[/\\]lax[/\\]parallel\.py$")
 MESSAGE_MAX = 4000
 
 
 def recognise(error: BaseException, paths: FramePaths, phase: Phase) -> StepError | None:
-    """The error as data if it is a JAX trace, sharding or memory error raised through user code; else None."""
+    """The error as data if it is a JAX trace, sharding or memory error raised through user code; else None.
+
+    `frames` is empty where no user code was on the stack, as for the placement of an argument.
+    """
     files = _files(error.__traceback__)
     kind = _kind(error, files, phase)
     if kind is None:
         return None
+    message = _clean(str(error), paths)
+    axis = _refused_axis(error) if isinstance(error, AssertionError) and not message else None
+    if axis is not None:
+        kind, message = "unknown-axis", f"a collective over the axis {axis!r}, which the mesh around it does not have"
     return StepError(
         kind=kind,
         type=type(error).__name__,
-        message=_clean(str(error), paths),
+        message=message or f"{type(error).__name__} without a message, inside JAX",
         phase=phase,
         frames=paths.of_traceback(error.__traceback__) or _from_chain(error, paths),
     )
+
+
+def _refused_axis(error: BaseException) -> str | None:
+    """JAX only asserts that the axis of a collective in `shard_map` exists: read its name off the collective's frame."""
+    tb = error.__traceback__
+    while tb is not None:
+        axis = tb.tb_frame.f_locals.get("axis_name")
+        if _PARALLEL.search(tb.tb_frame.f_code.co_filename) and isinstance(axis, (str, tuple)):
+            return axis if isinstance(axis, str) else ", ".join(map(str, axis))
+        tb = tb.tb_next
+    return None
 
 
 def _kind(error: BaseException, files: Sequence[str], phase: Phase) -> str | None:

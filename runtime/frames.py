@@ -96,6 +96,7 @@ def hide_machinery() -> None:
     """Keep our own frames out of the locations that JAX writes into programs."""
     import jax.extend.source_info_util as source_info_util
 
+    source_info_util.register_exclusion("<frozen ")
     for file in sorted(_RUNTIME.glob("*.py")):
         source_info_util.register_exclusion(str(file))
     for folder in sorted(p for p in _RUNTIME.iterdir() if p.is_dir() and p.name != "trainer"):

@@ -75,7 +75,16 @@ class _Collector:
         self._counts: dict[int, tuple[int, dict[tuple[str, str, str], int]]] = {}
 
     def frames(self, equation: Any) -> list[Frame]:
-        return self.paths.of_equation(equation.source_info)
+        """The user's frames; those of the first equation inside where JAX made a loop or call without any."""
+        for _ in range(64):
+            found = self.paths.of_equation(equation.source_info)
+            if found:
+                return found
+            inner = next((e for sub in subjaxprs(equation) for e in sub.eqns), None)
+            if inner is None:
+                return []
+            equation = inner
+        return []
 
     def walk(self, top: Any) -> None:
         pending = [(top, 0)]

@@ -176,6 +176,22 @@ def make_leaf(name: LeafName, aval: Any, sharding: Sharding | None, mesh: Mesh |
     )
 
 
+def indivisible_argument(step: NormalisedStep) -> str | None:
+    """The first argument whose placement does not divide its shape, in words."""
+    for argument, value in zip(step.argument_names, (*step.args, *step.kwargs.values()), strict=True):
+        for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
+            spec = asked_spec(leaf, len(getattr(leaf, "shape", ())))
+            for dimension, axes in enumerate(spec or ()):
+                parts = math.prod(leaf.sharding.mesh.shape[axis] for axis in axes)
+                if leaf.shape[dimension] % parts:
+                    name = "/".join(filter(None, [argument, joined(path)]))
+                    return (
+                        f"dimension {dimension} of `{name}` has size {leaf.shape[dimension]}, "
+                        f"which its {parts} parts over {' x '.join(axes)} do not divide"
+                    )
+    return None
+
+
 def program_mesh(leaves: Iterable[Any]) -> Mesh | None:
     """The mesh over which the first named sharding among arrays, structs or shardings lives."""
     for leaf in leaves:

@@ -20,7 +20,10 @@ class Message(BaseModel):
 
 
 class StepRequest(Message):
-    """One step to build. `path` holds absolute folders for `sys.path`, `fallback_path` folders tried last."""
+    """One step to build. `path` holds absolute folders for `sys.path`, `fallback_path` folders tried last.
+
+    `accumulation_arg` is the build argument that sets the number of microbatches, `integers_below` the bound of drawn integers.
+    """
 
     name: str
     entry: str
@@ -31,6 +34,8 @@ class StepRequest(Message):
     donate: list[str] | None = None
     static: list[str] | None = None
     signatures: dict[str, list[list[int]]] = {}
+    accumulation_arg: str | None = None
+    integers_below: int | None = None
 
 
 class MeshRequest(Message):

@@ -16,10 +16,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import jax
+from jax.sharding import Mesh
+
 from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, Provenance, StepFacts
+from . import build, capture
+from .capture import StepCapture
 from .frames import FramePaths, hide_machinery
 from .inputs import InputFiles
 from .request import ChildReport, ChildRequest, StepFailure, StepRequest
+from .step import NormalisedStep
 from .targets import Target, target
 
 _STEP_NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,99}")
@@ -49,80 +55,88 @@ def capture_request(request: ChildRequest, progress: Callable[[str], None], inpu
     """Write the capture folder of a request. Raises StepFailure; a folder without manifest.json is then left behind."""
     chosen = target(request.target)
     progress(f"starting {request.target}")
-    import jax
-
-    chosen.configure()
-    jax.config.update("jax_enable_compilation_cache", False)
-    # Frames inside JAX tell an error of the trace from one of the user's own code.
-    jax.config.update("jax_traceback_filtering", "off")
-    from . import build, capture
-
-    paths = build.project_paths(request.project_root, request.steps)
-    jax.config.update("jax_hlo_source_file_canonicalization_regex", paths.pattern)
-    hide_machinery()
+    paths = configure(chosen, request)
     inputs.watch()
     out = Path(request.out)
     out.mkdir(parents=True)
     mesh = build.make_mesh(request.mesh, chosen) if request.mesh else None
-    program_mesh = None
+    meshes: list[Mesh] = []
     for step in request.steps:
         if not _STEP_NAME.fullmatch(step.name):
-            raise StepFailure(f"the step name {step.name!r} is no folder name", help="use letters, digits, `_`, `-` and `.`")
+            raise StepFailure(f"the step name {step.name!r} is no folder name", help="use letters, digits, `_`, `-`, `.`")
         folder = out / step.name
         folder.mkdir()
-        work = capture.StepCapture(
-            request=step,
-            paths=paths,
-            target=chosen,
-            folder=folder,
-            progress=progress,
-            facts=StepFacts(step=step.name, entry=step.entry),
+        facts = StepFacts(step=step.name, entry=step.entry)
+        work = StepCapture(
+            request=step, paths=paths, target=chosen, folder=folder, progress=progress, facts=facts, mesh=mesh
         )
-        start = _stderr_end()
-        normalised = None
-        try:
-            builder = build.load_entry(step, paths)
-            work.update(entry_frame=paths.of_function(builder))
-            wanted = mesh
-            if wanted is None and request.mode == "infer" and build.takes_mesh(builder, step.args):
-                wanted = build.default_mesh(chosen)
-            with work.phase("build"):
-                normalised = build.call_build(builder, step, step.args, wanted, step.static)
-            if normalised is not None and work.error is None:
-                capture.capture_step(work, normalised, wanted)
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
-        text = _stderr_from(start)
-        capture.finish(work, text)
-        program_mesh = program_mesh or work.mesh
-        if request.run_steps and normalised is not None and work.error is None and chosen.executes:
-            progress(f"{step.name}: run")
-            _run(request, step, builder, normalised, work, wanted)
+        _one_step(request, step, work, mesh)
+        if work.mesh is not None:
+            meshes.append(work.mesh)
     progress("writing")
     manifest = Manifest(
         schema_version=CAPTURE_SCHEMA,
         provenance=_provenance(request, chosen, paths, inputs),
         devices=chosen.device_count,
         device_kind=str(chosen.devices()[0].device_kind),
-        mesh=capture.mesh_fact(program_mesh, dict(request.mesh.dcn) if request.mesh else {}),
+        mesh=capture.mesh_fact(meshes[0] if meshes else None, dict(request.mesh.dcn) if request.mesh else {}),
         steps=[step.name for step in request.steps],
         files={},
     )
     capture.write_manifest(out, manifest)
 
 
-def _run(request: ChildRequest, step: StepRequest, builder: Any, normalised: Any, work: Any, mesh: Any) -> None:
+def configure(chosen: Target, request: ChildRequest) -> FramePaths:
+    """Set JAX up for a target, before the first device is used, and return how frames are printed."""
+    chosen.configure()
+    # The persistent cache would answer without compiling, and leave nothing to look at.
+    jax.config.update("jax_enable_compilation_cache", False)
+    # Frames inside JAX tell an error of the trace from one of the user's own code.
+    jax.config.update("jax_traceback_filtering", "off")
+    paths = build.project_paths(request.project_root, request.steps)
+    jax.config.update("jax_hlo_source_file_canonicalization_regex", paths.pattern)
+    hide_machinery()
+    return paths
+
+
+def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh: Mesh | None) -> None:
+    start = _stderr_end()
+    builder = build.load_entry(step, work.paths)
+    work.update(entry_frame=work.paths.of_function(builder))
+    if mesh is None and request.mode == "infer" and build.takes_mesh(builder, step.args):
+        mesh = build.default_mesh(work.target)
+    normalised: NormalisedStep | None = None
+    with work.phase("build"):
+        normalised = build.call_build(builder, step, step.args, mesh, step.static)
+    if normalised is not None:
+        capture.capture_step(work, normalised, mesh)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    capture.finish(work, _stderr_from(start))
+    if request.run_steps and normalised is not None and work.error is None and work.target.executes:
+        work.progress(f"{step.name}: run")
+        _run(request, step, builder, normalised, work, mesh)
+
+
+def _run(
+    request: ChildRequest, step: StepRequest, builder: Any, normalised: NormalisedStep, work: StepCapture, mesh: Mesh | None
+) -> None:
     """Execute the step and write run.json."""
-    from . import build
-    from .run import run_step
+    from .run import ReferenceJob, run_step
 
-    def rebuild(args: Mapping[str, Any], other_mesh: Any) -> Any:
+    def rebuild(args: Mapping[str, Any], other: Mesh | None) -> NormalisedStep:
         """The same step built again with further arguments, on another mesh."""
-        return build.call_build(builder, step, {**step.args, **args}, other_mesh, step.static)
+        return build.call_build(builder, step, {**step.args, **args}, other, step.static)
 
+    axes = list(mesh.axis_names) if mesh is not None and build.takes_mesh(builder, step.args) else None
     facts = run_step(
-        normalised, mesh=work.mesh or mesh, steps=request.run_steps, rebuild=rebuild, reference_args=step.reference_args, paths=work.paths
+        normalised,
+        mesh=work.mesh,
+        steps=request.run_steps,
+        paths=work.paths,
+        rebuild=rebuild,
+        reference_args=step.reference_args,
+        reference=ReferenceJob(request=step, project_root=request.project_root, axes=axes),
     )
     (work.folder / "run.json").write_text(facts.model_dump_json(indent=1) + "\n")
 
@@ -141,6 +155,7 @@ def _provenance(request: ChildRequest, chosen: Target, paths: FramePaths, inputs
             "source_digest": digest.hexdigest(),
             "effort": chosen.effort,
             "target": chosen.name,
+            "xla_flags": os.environ.get("XLA_FLAGS", "").split(),
         }
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +43,14 @@ class CpuTarget:
 
     def configure(self) -> None:
         import jax
+        import jaxlib
 
+        # Machine code is not what is judged: spend as little as possible on it. XLA reads the variable when the first
+        # device is used and ends the process on a flag it does not know, so each is given only where it is known.
+        flags = ["--xla_backend_optimization_level=0"]
+        if jaxlib.__version__.startswith("0.10."):
+            flags.append("--xla_cpu_use_fusion_emitters=false")
+        os.environ["XLA_FLAGS"] = " ".join(flags)
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", self.device_count)
 

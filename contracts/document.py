@@ -67,6 +67,15 @@ class Document:
         node = self.node(key)
         return None if node is None else node.place
 
+    def bound_by(self, key: str | Key) -> tuple[str, ...]:
+        """Evidence for a finding on a bound value: the reference and the line of the contract that has it."""
+        parts = parse_key(key) if isinstance(key, str) else key
+        for length in range(len(parts), 0, -1):
+            binding = self.bindings.get(parts[:length])
+            if binding is not None and binding.found:
+                return (f"bound by {binding.reference} at {binding.place}",)
+        return ()
+
     def folder(self, key: str | Key) -> Path:
         """The folder of the file that gave a key: paths in its value are relative to it."""
         node = self.node(key)

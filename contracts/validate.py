@@ -133,6 +133,7 @@ def _finding(key: Key, errors: list[ErrorDetails], document: Document) -> Findin
         expected=expected,
         found=found,
         help=help_line,
+        evidence=document.bound_by(key),
     )
 
 
@@ -146,7 +147,8 @@ def _expected(error: ErrorDetails) -> str:
     if kind == "greater_than_equal":
         return f"at least {context['ge']}"
     if kind == "value_error":
-        return str(context["error"]).removeprefix("expected ")
+        text = str(context["error"])
+        return text.removeprefix("expected ") if text.startswith("expected ") else f"usable ({text})"
     if kind == "too_short":
         return f"at least {context['min_length']} entry"
     if kind == "string_too_short":

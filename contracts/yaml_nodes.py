@@ -7,6 +7,7 @@ nesting cannot exhaust Python's stack, and an alias is counted in full each time
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -306,25 +307,41 @@ def read_yaml(text: str, source: Source, *, strict: bool = True) -> tuple[Node |
     Raises Unreadable for everything else: syntax, a second document, aliases that blow up, nesting, odd keys.
     """
     builder = _Builder(source, strict)
+    for event in _events(text, source):
+        builder.take(event)
+    return builder.root, builder.findings
+
+
+Mark = tuple[int, int]
+
+
+def scalar_spans(text: str, source: Source) -> list[tuple[Mark, Mark]]:
+    """Start and end, as 1-based (line, column), of every quoted, plain and block scalar. Raises Unreadable."""
+    spans = []
+    for event in _events(text, source):
+        if isinstance(event, ScalarEvent):
+            start, end = event.start_mark, event.end_mark
+            # The text of a block scalar starts in the line below its header, which may end in a comment.
+            begin = (start.line + 2, 1) if event.style in ("|", ">") else (start.line + 1, start.column + 1)
+            spans.append((begin, (end.line + 1, end.column + 1)))
+    return spans
+
+
+def _events(text: str, source: Source) -> Iterator[Event]:
     try:
-        for event in YAML(typ="safe", pure=True).parse(text):
-            builder.take(event)
+        yield from YAML(typ="safe", pure=True).parse(text)
     except ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Location(source.name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
         raise Unreadable(place, "a control character is not allowed in YAML") from error
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = (
-            Location(source.name, mark.line + 1, mark.column + 1)
-            if isinstance(mark, StringMark)
-            else Location(source.name)
-        )
+        known = isinstance(mark, StringMark)
+        place = Location(source.name, mark.line + 1, mark.column + 1) if known else Location(source.name)
         raise Unreadable(place, f"not YAML: {_sentence(error)}") from error
     except (YAMLError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError, AssertionError) as error:
         # ruamel's scanner converts escapes and directives unchecked: hostile text ends it with any of these.
         raise Unreadable(Location(source.name), f"not YAML: {str(error)[:200] or type(error).__name__}") from error
-    return builder.root, builder.findings
 
 
 def _sentence(error: MarkedYAMLError) -> str:

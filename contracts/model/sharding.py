@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from ..pattern import PathPattern
 from .base import Bytes, Section
 
 Axes = str | list[str] | None
@@ -55,10 +56,18 @@ class AccumulationSection(Section):
     arg: str | None = Field(default=None, description="The build argument that sets the number of microbatches.")
 
 
+def _pattern(value: str) -> str:
+    PathPattern(value)
+    return value
+
+
+Pattern = Annotated[str, AfterValidator(_pattern)]
+
+
 class ParameterRule(Section):
     """Parameters whose path matches have these logical axes, one for each dimension."""
 
-    match: str = Field(description="Regular expression, matched against the end of the path at a `/` boundary.")
+    match: Pattern = Field(description="Regular expression, matched against the end of the path at a `/` boundary.")
     axes: list[str | None] = Field(description="Logical (or mesh) axis of each dimension; null is replicated.")
 
 

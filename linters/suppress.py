@@ -1,0 +1,120 @@
+"""Findings suppressed beside the line they are on: `# contract-lint: ignore[SHD001] reason`.
+
+A comment names one or more rules by code or name and says why. It marks every finding of these rules on its own line as
+suppressed; the finding stays in every report. A comment that suppresses nothing is a finding, and so is one without a
+reason, which suppresses nothing either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..contracts.comments import yaml_comments
+from ..contracts.finding import Finding, Location
+from ..contracts.problems import INVALID_SUPPRESSION, UNUSED_SUPPRESSION
+from ..contracts.suggest import nearest
+
+_COMMENT = re.compile(r"#\s*contract-lint\s*:\s*(?P<word>\w+)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)", re.DOTALL)
+
+Comments = Callable[[str], Iterable[tuple[int, int, str]]]
+"""A text's comments as (line, column, text from `#` on), 1-based."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One comment. `problem` says why it suppresses nothing."""
+
+    location: Location
+    rules: tuple[str, ...]
+    reason: str
+    problem: str | None = None
+
+
+def suppressions(path: str, text: str, comments: Comments = yaml_comments) -> list[Suppression]:
+    """The suppression comments of one file."""
+    if "contract-lint" not in text:
+        return []
+    found = []
+    for line, column, comment in comments(text):
+        match = _COMMENT.match(comment)
+        if match is None:
+            continue
+        place = Location(path, line, column, line, column + len(comment))
+        rules = tuple(dict.fromkeys(rule.strip() for rule in (match["rules"] or "").split(",") if rule.strip()))
+        reason = match["reason"].strip()
+        problem = None
+        if match["word"] != "ignore":
+            problem = f"`{match['word'][:40]}` is not a directive, the one there is is `ignore`"
+        elif not rules:
+            problem = "no rule is named"
+        elif not reason:
+            problem = "no reason is given"
+        found.append(Suppression(place, rules, reason, problem))
+    return found
+
+
+def suppress(
+    findings: Sequence[Finding],
+    path: str,
+    text: str,
+    *,
+    judged: Collection[str] | None = None,
+    known: Collection[str] | None = None,
+    comments: Comments = yaml_comments,
+) -> list[Finding]:
+    """The findings, those marked that a comment in `text` (the file `path`) suppresses, and findings on the comments.
+
+    `judged` are the codes and names of the rules that ran: only for them can a comment be called unused (default: all).
+    `known` are all codes and names there are: another one in a comment is a mistake (default: any will do).
+    """
+    listed = suppressions(path, text, comments)
+    if not listed:
+        return list(findings)
+    by_line: dict[int, list[Suppression]] = {}
+    for entry in listed:
+        if entry.problem is None and entry.location.line is not None:
+            by_line.setdefault(entry.location.line, []).append(entry)
+    used: set[tuple[Location, str]] = set()
+    marked = []
+    for finding in findings:
+        place = finding.location
+        here = by_line.get(place.line or 0, []) if place is not None and place.path == path else []
+        hits = [
+            (entry.location, rule) for entry in here for rule in entry.rules if rule in (finding.code, finding.name)
+        ]
+        used.update(hits)
+        marked.append(replace(finding, status="suppressed") if hits and finding.status == "new" else finding)
+    return marked + [found for entry in listed for found in _judge(entry, used, judged, known)]
+
+
+def _judge(
+    entry: Suppression, used: set[tuple[Location, str]], judged: Collection[str] | None, known: Collection[str] | None
+) -> Iterable[Finding]:
+    if entry.problem is not None:
+        yield INVALID_SUPPRESSION.at(
+            entry.location,
+            f"the comment suppresses nothing: {entry.problem}",
+            subject=f"{entry.location.path}: {entry.problem}: {','.join(entry.rules)}",
+            expected="# contract-lint: ignore[CODE] reason",
+        )
+        return
+    for rule in entry.rules:
+        if known is not None and rule not in known:
+            near = nearest(rule, known)
+            yield INVALID_SUPPRESSION.at(
+                entry.location,
+                f"there is no rule `{rule[:60]}`",
+                subject=f"{entry.location.path}: {rule}",
+                found=rule,
+                help=f"did you mean `{near}`?" if near else "`contract-lint rules` lists them",
+            )
+        elif (entry.location, rule) not in used and (judged is None or rule in judged):
+            yield UNUSED_SUPPRESSION.at(
+                entry.location,
+                f"no finding of `{rule}` is on this line",
+                subject=f"{entry.location.path}: {rule}: {entry.reason[:80]}",
+                found=rule,
+                help="remove the comment",
+            )

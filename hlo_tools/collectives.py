@@ -146,7 +146,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
     (`axis_0`) do not count, and `axes` is None then. Raises ContractLintError for what cannot be read.
     """
     found = [
-        computation.instructions[position]
+        computation.instruction_at(position)
         for computation in module.computations
         if not KINDS.keys().isdisjoint(opcodes := computation.opcodes())
         for position, opcode in enumerate(opcodes)
@@ -155,7 +155,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
     devices = device_count(module, found)
     mesh = mesh or named_mesh(found, devices)
     drafts: list[tuple[Instruction, Participants, Transfer]] = []
-    cost: dict[str, Fraction] = {}
+    cost: dict[str, int] = {}
     for instruction in found:
         moved = transfer(instruction)
         if moved is None:
@@ -164,7 +164,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
         moved = moved.over(who.size if who.moves else 1)
         drafts.append((instruction, who, moved))
         name = instruction.computation.name
-        cost[name] = cost.get(name, Fraction(0)) + moved.ring_bytes
+        cost[name] = cost.get(name, 0) + nearest(moved.ring_bytes)
     runs = executions(module, cost)
     called_async = _async_computations(module) if drafts else {}
     rows = []
@@ -219,7 +219,7 @@ def _async_computations(module: HloModule) -> dict[str, Instruction]:
     for computation in module.computations:
         for position, opcode in enumerate(computation.opcodes()):
             if opcode == "async-start":
-                instruction = computation.instructions[position]
+                instruction = computation.instruction_at(position)
                 for callee in instruction.called:
                     found[callee.name] = instruction
     return found

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..contracts.errors import ContractLintError
+from ..contracts.finding import Location
 from ..contracts.manifest import Frame
 from .frames import user_frame
 from .shape import Shape, parse_shape
 from .text.attributes import (
+    CALLED_KEYS,
+    UNKNOWN_SHAPE,
     integer,
     operands_end,
     read_attributes,
@@ -25,20 +28,7 @@ if TYPE_CHECKING:
     from .module import Computation, HloModule
 
 LITERAL_OPCODES = frozenset(("constant", "parameter"))
-# Attributes that name computations, in the order XLA lists them (a while: body before condition).
-CALLED_KEYS = (
-    "calls",
-    "to_apply",
-    "body",
-    "condition",
-    "true_computation",
-    "false_computation",
-    "branch_computations",
-    "called_computations",
-    "select",
-    "scatter",
-    "comparator",
-)
+_FUSED = re.compile(r"\), kind=\w+, calls=%?([A-Za-z0-9_.\-]+)")
 _NAME = re.compile(r"%?([A-Za-z0-9_.\-]+)")
 _OPERAND = re.compile(r"(?:(.*)\s)?%?([A-Za-z0-9_.\-]+)((?:#\d+)*)$", re.DOTALL)
 
@@ -112,13 +102,23 @@ class Instruction:
                 raise ContractLintError(f"the shape of {self.name!r} is not known")
             start, operands, _ = self._span
             text = self.module.text[start : operands - len(self.opcode) - 2]
-            if text == "unknown[]":
+            if text == UNKNOWN_SHAPE:
                 from .infer import infer_shape
 
                 self._shape = infer_shape(self)
             else:
                 self._shape = self._located(parse_shape, text)
         return self._shape
+
+    @property
+    def has_shape(self) -> bool:
+        """False while the shape is not printed and not inferred yet."""
+        if self._shape is not None or self._span is None:
+            return True
+        return not self.module.text.startswith(UNKNOWN_SHAPE + " ", self._span[0])
+
+    def set_shape(self, shape: Shape) -> None:
+        self._shape = shape
 
     @property
     def is_root(self) -> bool:
@@ -137,7 +137,10 @@ class Instruction:
 
     @property
     def called(self) -> tuple[Computation, ...]:
-        """The computations this instruction runs, in XLA's order (a while: body, condition)."""
+        """The computations this instruction runs, in XLA's order (a while: body, condition).
+
+        An `async-update` or `async-done` runs none: its text repeats that of its `async-start`.
+        """
         if self._called is None:
             self._called = self._find_called()
         return self._called
@@ -242,6 +245,10 @@ class Instruction:
         """1-based line and column in the text it was read from."""
         return self.module.place(self._span[0]) if self._span else None
 
+    @property
+    def location(self) -> Location | None:
+        return self.module.location(self._span[0]) if self._span else None
+
     def __repr__(self) -> str:
         return f"<{self.opcode} %{self.name}>"
 
@@ -255,7 +262,7 @@ class Instruction:
             if error.location is not None or self._span is None:
                 raise
             message = f"instruction {self.name!r}: {error.message}"
-            raise ContractLintError(message, self.module.location(self._span[0])) from None
+            raise ContractLintError(message, self.location) from None
 
     def _resolve(self) -> tuple[Instruction, ...]:
         if self.opcode in LITERAL_OPCODES or self._span is None:
@@ -271,16 +278,21 @@ class Instruction:
             match = _OPERAND.match(item)
             if match is None:
                 if item:
-                    raise ContractLintError(
-                        f"instruction {self.name!r}: not an operand: {item[:60]!r}",
-                        self.module.location(self._span[0]),
-                    )
+                    raise ContractLintError(f"instruction {self.name!r}: not an operand: {item[:60]!r}", self.location)
                 continue
             shape, name, path = match.groups()
             found.append(computation.operand(name, path, shape, self))
         return tuple(found)
 
     def _find_called(self) -> tuple[Computation, ...]:
+        if self._attributes is None and self._span is not None and self.opcode == "fusion":
+            # Fusions are many and name their computation right after the operands.
+            match = _FUSED.search(self.module.text, self._span[1], self._span[2])
+            computation = self.module.find(match[1]) if match else None
+            if computation is not None:
+                return (computation,)
+        if self.opcode in ("async-update", "async-done"):
+            return ()
         attributes = self.attributes
         found = []
         for key in CALLED_KEYS:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from ..contracts.errors import ContractLintError
 from .instruction import Instruction
 from .module import Computation, HloModule
 from .trip_counts import trip_count
-
-Number = int | Fraction
 
 # Opcodes whose computations are worth following. `async-update` and `async-done` name the computation their
 # `async-start` runs: they run nothing. Reducers, comparators and the like hold scalar code and run per element.
@@ -61,22 +58,22 @@ class _Call:
     unknown: str | None = None
 
 
-def executions(module: HloModule, cost: Mapping[str, Number] | None = None) -> Executions:
+def executions(module: HloModule, cost: Mapping[str, int] | None = None) -> Executions:
     """Executions of every computation reachable from the entry.
 
-    At a conditional, `count` follows the branch with the highest `cost` (a cost per execution for each computation's
-    own instructions, loops and calls below it are added here) and `count_min` the one with the lowest, so that sums
-    over all computations are those of the dearest and of the cheapest path. Without `cost` every branch may run:
-    `count` is that of the conditional, `count_min` 0.
+    With `cost` (what one execution of a computation's own instructions costs; loops and calls below are added here)
+    only computations that have a cost, or call one that has, are followed. At a conditional, `count` then follows the
+    dearest branch and `count_min` the cheapest, so that sums over all computations are those of the dearest and of
+    the cheapest path. Without `cost` every branch may run: `count` is that of the conditional, `count_min` 0.
 
     Raises ContractLintError where computations call each other in a circle.
     """
-    calls, result = _calls(module)
+    calls, loops = _all_calls(module) if cost is None else _calls_towards(module, cost)
     order = _callers_first(module.entry.name, calls)
     totals = _inclusive(order, calls, cost) if cost is not None else None
-    count, least = {module.entry.name: 1}, {module.entry.name: 1}
-    depth = {module.entry.name: 0}
-    unknown: dict[str, dict[str, None]] = {module.entry.name: {}}
+    entry = module.entry.name
+    count, least, depth = {entry: 1}, {entry: 1}, {entry: 0}
+    unknown: dict[str, dict[str, None]] = {entry: {}}
     for name in order:
         for call in calls.get(name, ()):
             most, fewest = _choices(call, totals)
@@ -88,42 +85,62 @@ def executions(module: HloModule, cost: Mapping[str, Number] | None = None) -> E
                 around.update(unknown[name])
                 if call.unknown:
                     around[call.unknown] = None
-    for name in order:
-        result.runs[name] = Run(count[name], least[name], depth[name], tuple(unknown[name]))
-    return result
+    runs = {name: Run(count[name], least[name], depth[name], tuple(unknown[name])) for name in order}
+    return Executions(runs, {name: trips for caller, name, trips in loops if caller in runs})
 
 
-def _calls(module: HloModule) -> tuple[dict[str, list[_Call]], Executions]:
-    calls: dict[str, list[_Call]] = {}
-    result = Executions()
+Calls = dict[str, list[_Call]]
+Loops = list[tuple[str, str, int | None]]
+"""(computation, while instruction, trip count)"""
+
+
+def _all_calls(module: HloModule) -> tuple[Calls, Loops]:
+    calls: Calls = {}
+    loops: Loops = []
     for computation in module.computations:
-        opcodes = computation.opcodes()
-        if _CALLERS.isdisjoint(opcodes):
-            continue
-        found = []
-        for position, opcode in enumerate(opcodes):
-            if opcode in _CALLERS:
-                call = _call(computation, computation.instructions[position], result)
-                if call is not None:
-                    found.append(call)
-        if found:
-            calls[computation.name] = found
-    return calls, result
+        for instruction in _callers(computation):
+            if instruction.called:
+                calls.setdefault(computation.name, []).append(_call(instruction, loops))
+    return calls, loops
 
 
-def _call(computation: Computation, instruction: Instruction, result: Executions) -> _Call | None:
+def _calls_towards(module: HloModule, targets: Mapping[str, int]) -> tuple[Calls, Loops]:
+    """The calls on the way to a target. Callees are printed before callers; a text in another order is read twice."""
+    callers = [(computation, _callers(computation)) for computation in module.computations]
+    wanted, before = set(targets), -1
+    while before != len(wanted):
+        before = len(wanted)
+        for computation, instructions in callers:
+            if computation.name not in wanted and any(c.name in wanted for i in instructions for c in i.called):
+                wanted.add(computation.name)
+    calls: Calls = {}
+    loops: Loops = []
+    for computation, instructions in callers:
+        if computation.name in wanted:
+            for instruction in instructions:
+                if any(callee.name in wanted for callee in instruction.called):
+                    calls.setdefault(computation.name, []).append(_call(instruction, loops))
+    return calls, loops
+
+
+def _callers(computation: Computation) -> list[Instruction]:
+    opcodes = computation.opcodes()
+    if _CALLERS.isdisjoint(opcodes):
+        return []
+    return [computation.instruction_at(i) for i, opcode in enumerate(opcodes) if opcode in _CALLERS]
+
+
+def _call(instruction: Instruction, loops: Loops) -> _Call:
+    caller = instruction.computation.name
     callees = tuple(callee.name for callee in instruction.called)
-    if not callees:
-        return None
     if instruction.opcode != "while":
-        return _Call(computation.name, callees, instruction.opcode)
+        return _Call(caller, callees, instruction.opcode)
     trips = trip_count(instruction)
-    result.trip_counts[instruction.name] = trips
-    unknown = instruction.name if trips is None else None
-    return _Call(computation.name, callees, "while", 1 if trips is None else trips, unknown)
+    loops.append((caller, instruction.name, trips))
+    return _Call(caller, callees, "while", 1 if trips is None else trips, instruction.name if trips is None else None)
 
 
-def _choices(call: _Call, totals: Mapping[str, tuple[Number, Number]] | None) -> tuple[dict[str, int], dict[str, int]]:
+def _choices(call: _Call, totals: Mapping[str, tuple[int, int]] | None) -> tuple[dict[str, int], dict[str, int]]:
     """How often each callee runs in one round of a call, on the dearest and on the cheapest path."""
     if call.kind != "conditional":
         times: dict[str, int] = {}
@@ -141,10 +158,10 @@ def _choices(call: _Call, totals: Mapping[str, tuple[Number, Number]] | None) ->
 
 
 def _inclusive(
-    order: list[str], calls: Mapping[str, list[_Call]], cost: Mapping[str, Number]
-) -> dict[str, tuple[Number, Number]]:
+    order: list[str], calls: Mapping[str, list[_Call]], cost: Mapping[str, int]
+) -> dict[str, tuple[int, int]]:
     """(dearest, cheapest) cost of one execution of each computation with everything below it."""
-    totals: dict[str, tuple[Number, Number]] = {}
+    totals: dict[str, tuple[int, int]] = {}
     for name in reversed(order):
         most = fewest = cost.get(name, 0)
         for call in calls.get(name, ()):

@@ -27,7 +27,19 @@ _TEXT_START = re.compile(rb"[\s\x20-\x7e\x80-\xff]*\Z")
 class Computation:
     """A computation: instructions in program order (the schedule's order where the module is scheduled)."""
 
-    __slots__ = ("_by_name", "_indexed", "_instructions", "_made", "_root", "_users", "module", "name")
+    __slots__ = (
+        "_by_name",
+        "_indexed",
+        "_instructions",
+        "_made",
+        "_opcodes",
+        "_positions",
+        "_root",
+        "_single",
+        "_users",
+        "module",
+        "name",
+    )
 
     def __init__(self, module: HloModule, name: str, indexed: IndexedComputation | None = None) -> None:
         """Without `indexed` it is empty: give it instructions with `fill`."""
@@ -37,6 +49,9 @@ class Computation:
         self._instructions: tuple[Instruction, ...] | None = None
         self._by_name: dict[str, Instruction] = {}
         self._made: dict[str, Instruction] = {}
+        self._single: dict[int, Instruction] = {}
+        self._opcodes: list[str] | None = None
+        self._positions: dict[str, int] | None = None
         self._users: dict[int, list[Instruction]] | None = None
         self._root: Instruction | None = None
 
@@ -52,10 +67,27 @@ class Computation:
             self._read()
         return self._instructions or ()
 
+    def instruction_at(self, position: int) -> Instruction:
+        """One instruction by its place, without building the others."""
+        if self._instructions is not None or self._indexed is None:
+            return self.instructions[position]
+        made = self._single.get(position)
+        if made is None:
+            line = self._indexed.lines[position]
+            name, opcode = line.group(2, 3)
+            span = (line.end(2) + 3, line.end(3) + 1, line.end())
+            made = self._single[position] = Instruction(self, name, opcode, position, span=span)
+        return made
+
     @property
     def root(self) -> Instruction:
         """The result. Raises ContractLintError for a computation without instructions."""
-        _ = self.instructions
+        if self._root is None and self._instructions is None and self._indexed is not None and self._indexed.lines:
+            lines = self._indexed.lines
+            marked = (place for place in range(len(lines) - 1, -1, -1) if lines[place][1])
+            self._root = self.instruction_at(next(marked, len(lines) - 1))
+        if self._root is None:
+            _ = self.instructions
         if self._root is None:
             raise ContractLintError(f"computation {self.name!r} has no instructions")
         return self._root
@@ -68,9 +100,12 @@ class Computation:
 
     def opcodes(self) -> list[str]:
         """The opcode of each instruction in order, without building the instructions."""
-        if self._instructions is None and self._indexed is not None:
-            return [line[3] for line in self._indexed.lines]
-        return [instruction.opcode for instruction in self.instructions]
+        if self._opcodes is None:
+            if self._indexed is not None:
+                self._opcodes = [line[3] for line in self._indexed.lines]
+            else:
+                self._opcodes = [instruction.opcode for instruction in self.instructions]
+        return self._opcodes
 
     def __len__(self) -> int:
         return len(self._indexed.lines) if self._instructions is None and self._indexed else len(self.instructions)
@@ -83,9 +118,14 @@ class Computation:
 
     def find(self, name: str) -> Instruction | None:
         """The instruction of that name, `%` left out."""
-        if self._instructions is None:
-            self._read()
-        return self._by_name.get(name)
+        if self._indexed is None:
+            if self._instructions is None:
+                self._read()
+            return self._by_name.get(name)
+        if self._positions is None:
+            self._positions = {line[2]: position for position, line in enumerate(self._indexed.lines)}
+        position = self._positions.get(name)
+        return None if position is None else self.instruction_at(position)
 
     def users_of(self, instruction: Instruction) -> tuple[Instruction, ...]:
         if self._users is None:
@@ -118,7 +158,7 @@ class Computation:
                 parts = base.shape.parts
                 if index >= len(parts):
                     message = f"instruction {user.name!r}: {base.name!r} has no tuple element {index}"
-                    raise ContractLintError(message, self.module.location(user._span[0]) if user._span else None)
+                    raise ContractLintError(message, user.location)
                 made = Instruction(
                     self,
                     key,
@@ -134,17 +174,10 @@ class Computation:
 
     def _read(self) -> None:
         lines = self._indexed.lines if self._indexed else []
-        instructions = []
-        for index, line in enumerate(lines):
-            name, opcode = line.group(2, 3)
-            span = (line.end(2) + 3, line.end(3) + 1, line.end())
-            instructions.append(Instruction(self, name, opcode, index, span=span))
-            if line[1]:
-                self._root = instructions[-1]
-        self._instructions = tuple(instructions)
-        self._by_name = {instruction.name: instruction for instruction in instructions}
-        if self._root is None and instructions:
-            self._root = instructions[-1]
+        self._instructions = tuple([self.instruction_at(position) for position in range(len(lines))])
+        if self._root is None and lines:
+            marked = (place for place in range(len(lines) - 1, -1, -1) if lines[place][1])
+            self._root = self._instructions[next(marked, len(lines) - 1)]
 
 
 class HloModule:

@@ -25,7 +25,7 @@ BITS: dict[str, int] = {
 _NUMPY = {"pred": "bool", "bf16": "bfloat16", "c64": "complex64", "c128": "complex128"}
 _NUMPY_KIND = {"s": "int", "u": "uint", "f": "float"}
 
-_ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([^\[\]]*)\](?:\{([^{}]*)\})?")
+_ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([^\[\]]*)\](?:\{([^{}]*)\}|\s+\{([\d:][^{}]*)\})?")
 _SKIP = re.compile(r"(?:\s|/\*.*?\*/|,)*", re.DOTALL)
 _PARENTHESISED = re.compile(r"([A-Z#*][A-Z]*)((?:\([^()]*\))+)")
 _MAX_DIGITS = 19
@@ -292,7 +292,10 @@ def _dimension(text: str) -> tuple[int, bool]:
 
 
 def _array(match: re.Match[str]) -> Shape:
-    dtype, sizes, layout = match.groups()
+    dtype, sizes, layout, apart = match.groups()
+    layout = layout if apart is None else apart
+    if layout and (" " in layout or "\n" in layout):
+        layout = "".join(layout.split())
     if not sizes:
         return Shape(dtype, layout=layout)
     if "?" not in sizes and "<" not in sizes:

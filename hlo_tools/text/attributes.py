@@ -11,6 +11,24 @@ from typing import Any
 
 from ...contracts.errors import ContractLintError
 
+# Attributes that name computations, in the order XLA lists them (a while: body before condition).
+CALLED_KEYS = (
+    "calls",
+    "to_apply",
+    "body",
+    "condition",
+    "true_computation",
+    "false_computation",
+    "branch_computations",
+    "called_computations",
+    "select",
+    "scatter",
+    "comparator",
+)
+
+# Stands for the shape of an instruction whose text gives none; it is inferred when asked for.
+UNKNOWN_SHAPE = "unknown[]"
+
 _MAX_DIGITS = 19
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _QUOTED = re.compile(_STRING, re.DOTALL)
@@ -19,6 +37,7 @@ _BRACKET = re.compile(r"""["'{}()\[\]]""")
 _BRACKET_OR_COMMA = re.compile(r"""["'{}()\[\],]""")
 _FLAT_OPERANDS = re.compile(r"""[^()"'{}]*+\)""")
 _KEY = re.compile(r"\s*,?\s*([A-Za-z_][\w.\-]*)=")
+MESH_DEVICES = re.compile(r"\s*,\s*device_ids=\(")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
 _NAMED_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 _PAIR = re.compile(rf'([A-Za-z_][\w.\-]*)=(?:({_STRING})|(\{{[^{{}}"]*+\}})|([^\s,}}]*+))', re.DOTALL)
@@ -111,7 +130,7 @@ def read_attributes(text: str, start: int, stop: int) -> dict[str, str]:
     at = start
     while at < stop:
         match = _ATTRIBUTE.match(text, at, stop)
-        if match:
+        if match and not match[2].startswith("mesh"):
             found[match[1]] = match[2]
             at = match.end()
             continue
@@ -121,6 +140,9 @@ def read_attributes(text: str, start: int, stop: int) -> dict[str, str]:
             at = max(after, at + 1)
             continue
         end = value_end(text, key.end(), stop)
+        if MESH_DEVICES.match(text, end, stop) and text.startswith("mesh", key.end()):
+            # The one value with a comma outside brackets: mesh['a'=2], device_ids=([2]T(0)) {'a'}
+            end = value_end(text, end + 1, stop)
         found[key[1]] = text[key.end() : end].strip()
         at = max(end, key.end())
     return found

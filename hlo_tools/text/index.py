@@ -13,21 +13,29 @@ from dataclasses import dataclass, field
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
-from .attributes import value_end
+from .attributes import closing, skip_string
 
 # Groups: 1 ROOT, 2 instruction name, 3 opcode | 4 ENTRY, 5 computation name | 6 end of a computation.
 # A tuple shape is skipped lazily up to the first `) opcode(`; any other shape holds no blank.
 _LINE = re.compile(
     r"\n[ \t]*+(?:"
-    r"(ROOT )?+%?+([A-Za-z0-9_.\-]++) = (?:[a-z][a-z0-9]*+\[[^\s]*+|\([^\n]*?\)) ([a-z][a-z0-9\-]*+)\([^\n]*+(?<![{,(])"
+    r"(ROOT )?+%?+([A-Za-z0-9_.\-]++) = (?:[a-z][a-z0-9]*+\[[^\s]*+|b?\([^\n]*?\)) ([a-z][a-z0-9\-]*+)"
+    r"\([^\n]*+(?<![{,(])"
     r"|(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.\-]*+)[ ]?+(?:\([^\n]*|)\{[ \t]*+(?=\n|\Z)"
     r"|(\})(?:, [a-z_]++=\"[^\"\n]*+\")*+[ \t]*+(?://[^\n]*+)?+(?=\n|\Z)"
     r"|(?=\n|\Z))"
 )
 INSTRUCTION, COMPUTATION, END = 3, 5, 6
 
+_NESTED = re.compile(
+    r"(?:\((?:[a-z][a-z0-9]*\[[^\s()]*\S* )?|, (?:[a-z][a-z0-9]*\[[^\s()]*\S* )?)[a-z][a-z0-9\-]*\((?!\*)"
+)
+# Longer texts come from a compiler, which writes neither comments at the end of a line nor nested operands.
+_SHORT = 1 << 18
+
 _TABLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\n((?:[ \t]*\d+ [^\n]*(?:\n|\Z))*)")
 _HEADER = re.compile(r"\s*HloModule\s+([^\s,]+)")
+_BREAK = re.compile(r"""["'{}()\[\],\n]""")
 _COMMA = re.compile(r"\s*,\s*")
 
 
@@ -70,8 +78,7 @@ def read_header(text: str) -> tuple[str, tuple[int, int], dict[str, str], int]:
         name, at = match[1], match.end()
         end = at
         while comma := _COMMA.match(text, end):
-            stop = text.find("\n", comma.end())
-            end = _attribute_stop(text, comma.end(), len(text) if stop < 0 else stop)
+            end = _attribute_stop(text, comma.end())
         attributes = (at, end)
         at = end
     tables: dict[str, str] = {}
@@ -83,12 +90,17 @@ def read_header(text: str) -> tuple[str, tuple[int, int], dict[str, str], int]:
     return name, attributes, tables, at
 
 
-def _attribute_stop(text: str, start: int, line_end: int) -> int:
-    """An attribute usually ends on its line; brackets that stay open there may close on a later one."""
-    try:
-        return value_end(text, start, line_end)
-    except ContractLintError:
-        return value_end(text, start, len(text))
+def _attribute_stop(text: str, at: int) -> int:
+    """A header attribute ends at a comma or a line break outside brackets and strings."""
+    while match := _BREAK.search(text, at):
+        mark, at = match[0], match.start()
+        if mark in "{([":
+            at = closing(text, at, len(text))
+        elif mark in "\"'":
+            at = skip_string(text, at, len(text))
+        else:
+            return at
+    return len(text)
 
 
 def _has_comments(text: str, start: int) -> bool:
@@ -164,11 +176,11 @@ def index_text(text: str) -> TextIndex:
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     text = "\n" + text
-    if not text.strip():
+    if text.isspace():
         raise ContractLintError("the HLO text is empty", Location("", 1, 1))
     name, attributes, tables, start = read_header(text)
     computations = None
-    if not _has_comments(text, start):
+    if len(text) > _SHORT or not (_has_comments(text, start) or _NESTED.search(text, start)):
         computations = scan_lines(text, start)
     if computations is not None:
         if not computations:

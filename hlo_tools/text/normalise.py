@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ..shape import scan_shape
-from .attributes import closing, operands_end, value_end
+from .attributes import CALLED_KEYS, MESH_DEVICES, UNKNOWN_SHAPE, closing, operands_end, value_end
 from .index import TextIndex, line_and_column, no_instructions, read_header, scan_lines
 
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*+"|\'[^\'\n]*+\'|/\*.*?\*/|//[^\n]*+', re.DOTALL)
@@ -34,8 +34,6 @@ _OPEN_COMPUTATION = re.compile(r"\{\s*(?:ROOT\s+)?%?[A-Za-z_0-9][A-Za-z0-9_.\-]*
 _THREAD = re.compile(r"\s*,\s*([a-z_]+)=(\"[^\"\n]*\")")
 _OPERAND_END = re.compile(r"\s*[,)]")
 _LITERAL_OPCODES = ("constant", "parameter")
-# The shape of an instruction whose text gives none: later passes infer it.
-UNKNOWN_SHAPE = "unknown[]"
 
 
 @dataclass(slots=True)
@@ -61,7 +59,7 @@ class _Block:
     offset: int
     lines: list[tuple[int, str]] = field(default_factory=list)
     open: list[_Line] = field(default_factory=list)
-    unnamed: int = 0
+    unnamed: dict[str, int] = field(default_factory=dict)
     end: str = "}"
 
 
@@ -217,6 +215,9 @@ class _Normaliser:
                 name = self._fresh(nested[1])
                 line.operands.append(f"%{name}")
                 return self._begin(begin, name, False, begin)
+            if shape and text[at : at + 1] == ",":
+                # XLA's parser lets a comma stand between an operand's shape and its name.
+                at = self._skip(at + 1)
             end = self._operand_end(at)
             line.operands.append(f"{shape} {_one_line(text[at:end]).strip()}".lstrip())
             at = end
@@ -240,7 +241,7 @@ class _Normaliser:
         line = block.open[-1]
         while match := _ATTRIBUTE.match(text, at):
             at = match.end()
-            if _OPEN_COMPUTATION.match(text, at):
+            if match[1] in CALLED_KEYS and _OPEN_COMPUTATION.match(text, at):
                 self.anonymous += 1
                 name = f"_.{self.anonymous}"
                 line.attributes.append(f"{match[1]}=%{name}")
@@ -279,6 +280,8 @@ class _Normaliser:
                 more = _CONTINUES.match(text, at)
                 if more:
                     at = more.end()
+                elif text.startswith("mesh", begin) and (devices := MESH_DEVICES.match(text, at)):
+                    at = devices.end() - 1
                 elif at >= len(text) or text[at] not in "<TM->+0123456789":
                     break
         except ContractLintError as error:
@@ -287,10 +290,11 @@ class _Normaliser:
             raise self._error(at, f"expected a value, found {text[at : at + 30]!r}")
         return at
 
-    def _fresh(self, stem: str) -> str:
-        block = self.open[-1]
-        block.unnamed += 1
-        return f"{stem}.nested.{block.unnamed}"
+    def _fresh(self, opcode: str) -> str:
+        """XLA's name for an instruction that stands as an operand: `add.anon`, `add.anon.1`, ..."""
+        unnamed = self.open[-1].unnamed
+        number = unnamed[opcode] = unnamed.get(opcode, -1) + 1
+        return f"{opcode}.anon.{number}" if number else f"{opcode}.anon"
 
     def _finish(self, block: _Block, line: _Line) -> None:
         root = "ROOT " if line.is_root else ""
@@ -315,7 +319,7 @@ class _Normaliser:
         canonical = "".join(pieces)
         computations = scan_lines(canonical, begin)
         if computations is None:
-            raise no_instructions(name)
+            raise ContractLintError(f"HloModule {name!r} holds lines that cannot be read", Location("", 1, 1))
 
         def place(offset: int) -> tuple[int, int]:
             nearest = bisect.bisect_right(starts, offset) - 1

@@ -147,9 +147,7 @@ class MemoryLedger:
         }
 
 
-def memory(
-    proto: HloProto | None, module: HloModule | None = None, facts: StepFacts | None = None
-) -> MemoryLedger:
+def memory(proto: HloProto | None, module: HloModule | None = None, facts: StepFacts | None = None) -> MemoryLedger:
     """The ledger of a compiled step, from its buffer assignment, or from XLA's own sums where there is none.
 
     `module` names the program where there is no proto. Raises ContractLintError where neither the proto holds a buffer

@@ -60,6 +60,8 @@ def attributes_of(module: ModuleProto, made: InstructionProto) -> dict[str, str]
     for number, key in _LISTS.items():
         if number in lists or (number == 14 and made.opcode in _DIMENSIONED):
             found[key] = braces(lists.get(number, []))
+    if made.opcode == "iota" and "dimensions" in found:
+        found["iota_dimension"] = found.pop("dimensions").strip("{}")
     if slices:
         found["slice"] = "{" + ", ".join(slices) + "}"
     if pairs or made.opcode.startswith("collective-permute"):
@@ -106,17 +108,17 @@ def _float_text(value: float) -> str:
 
 
 def buffer_donor(data: bytes, start: int, end: int) -> str:
-    """HloBufferDonorProto as the module header prints it."""
+    """HloBufferDonorProto as the module header prints it; empty where there is none."""
     rows = []
     for entry in wire.fields(data, start, end):
         if entry[0] == 1:
             bounds = wire.span(entry)
             rows.append(f"({_numbers(data, *bounds).get(1, 0)}, {braces(_all_integers(data, 2, *bounds))})")
-    return "{ " + ", ".join(rows) + " }"
+    return "{ " + ", ".join(rows) + " }" if rows else ""
 
 
 def input_output_alias(data: bytes, start: int, end: int) -> str:
-    """HloInputOutputAliasProto as the module header prints it."""
+    """HloInputOutputAliasProto as the module header prints it; empty where there is none."""
     rows = []
     for entry in wire.fields(data, start, end):
         if entry[0] != 1:
@@ -126,7 +128,7 @@ def input_output_alias(data: bytes, start: int, end: int) -> str:
         kind = "must-alias" if numbers.get(4) == 2 else "may-alias"
         output, parameter = _all_integers(data, 1, *bounds), _all_integers(data, 3, *bounds)
         rows.append(f"{braces(output)}: ({numbers.get(2, 0)}, {braces(parameter)}, {kind})")
-    return "{ " + ", ".join(rows) + " }"
+    return "{ " + ", ".join(rows) + " }" if rows else ""
 
 
 def _called(module: ModuleProto, made: InstructionProto) -> dict[str, str]:

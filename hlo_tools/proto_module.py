@@ -140,10 +140,10 @@ def _module_attributes(proto: ModuleProto) -> dict[str, str]:
     """What the text's first line says, as far as the proto holds it: the device assignment gives the counts."""
     found: dict[str, str] = {"is_scheduled": "true"} if proto.schedule else {}
     for entry in wire.fields(proto.data, *proto.extent):
-        if entry[0] == 8:
-            found["input_output_alias"] = input_output_alias(proto.data, *wire.span(entry))
-        elif entry[0] == 18:
-            found["buffer_donor"] = buffer_donor(proto.data, *wire.span(entry))
+        if entry[0] == 8 and (aliases := input_output_alias(proto.data, *wire.span(entry))):
+            found["input_output_alias"] = aliases
+        elif entry[0] == 18 and (donors := buffer_donor(proto.data, *wire.span(entry))):
+            found["buffer_donor"] = donors
         elif entry[0] == 15:
             counts = {f[0]: f[2] for f in wire.fields(proto.data, *wire.span(entry)) if f[1] == wire.VARINT}
             for number, key in ((1, "replica_count"), (2, "num_partitions")):

@@ -115,7 +115,7 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
     section = evidence.contract.memory
     limits = dict(section.classes) if section is not None else {}
     plan = evidence.tensor_plan
-    live = ledger.by_class()
+    live = ledger.by_class
     return MemoryTable(
         need_bytes=ledger.need_bytes,
         peak_bytes=ledger.peak_bytes,

@@ -33,12 +33,8 @@ def render(rule: Rule, form: str, width: int | None = None, color: bool = False)
             continue
         parts += ["", Text(heading, style="bold cyan")] if heading else [""]
         parts += [_block(text, verbatim, indent=2 if heading else 0) for text, verbatim in blocks(body)]
-    parts += [
-        "",
-        Text(
-            f"Accept it in a contract:  deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]", style="dim"
-        ),
-    ]
+    accept = f"deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]"
+    parts += ["", Text(f"To accept one in a contract: {accept}", style="dim")]
     return to_text(parts, width or DEFAULT_WIDTH, color, first=head)
 
 
@@ -86,7 +82,7 @@ def blocks(body: str) -> Iterator[tuple[str, bool]]:
 
 def _block(text: str, verbatim: bool, indent: int) -> RenderableType:
     if verbatim:
-        return Padding(Text(many_lines(text), style="green", no_wrap=True, overflow="ignore"), (0, 0, 0, indent + 4))
+        return Padding(Text(many_lines(text), style="green", overflow="fold"), (0, 0, 0, indent + 4))
     return Padding(Text(many_lines(text)), (0, 0, 0, indent))
 
 

@@ -1,0 +1,85 @@
+"""`contract-lint init`: a first contract from a real step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .options import python_option, timeout_option
+
+
+@click.command("init")
+@click.argument("entry")
+@click.option("--target", required=True, metavar="T", help="What to compile for, e.g. cpu:8.")
+@click.option("--mesh", metavar="AXES", help="Mesh to build over the devices, e.g. data=2,fsdp=4.")
+@click.option(
+    "--arg", "args", multiple=True, metavar="NAME=VALUE", help="Argument of the build function; VALUE is YAML."
+)
+@click.option("--path", "path", multiple=True, type=click.Path(), help="Folder to put on sys.path; may be repeated.")
+@click.option("--name", help="Name of the contract.  [default: from the module]")
+@click.option(
+    "-o", "--out", type=click.Path(), metavar="FILE", help="Contract to write.  [default: NAME.contract.yaml]"
+)
+@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+@python_option
+@timeout_option
+def command(
+    entry: str,
+    target: str,
+    mesh: str | None,
+    args: tuple[str, ...],
+    path: tuple[str, ...],
+    name: str | None,
+    out: str | None,
+    force: bool,
+    python: str | None,
+    timeout: int | None,
+) -> int:
+    """Write a first contract for the step that ENTRY (module:function) builds.
+
+    The step is built, traced and compiled once, in a child process; what it does becomes the promise to review. The
+    contract passes `verify` as it is written.
+    """
+    from ...contracts.errors import ContractLintError
+    from ...contracts.finding import Location
+    from ..pipeline.hlo import parse_mesh
+    from ..pipeline.init import first_contract
+    from .output import emit
+    from .progress import progress
+
+    file = Path(out or f"{name or entry.partition(':')[0].rpartition('.')[2] or 'train'}.contract.yaml")
+    if not file.name.endswith(".contract.yaml"):
+        raise click.UsageError(f"-o {file}: a contract's name ends with .contract.yaml")
+    if file.exists() and not force:
+        raise ContractLintError("exists already", Location(file.as_posix()), "choose another file with -o, or --force")
+    with progress() as say:
+        report = first_contract(
+            entry,
+            file,
+            target=target,
+            name=name,
+            args=dict(map(_argument, args)),
+            path=path,
+            mesh=dict(parse_mesh(mesh).axes) if mesh else None,
+            python=python,
+            timeout=timeout,
+            say=say,
+        )
+    code = emit(report, "text", None)
+    click.echo(f"\nwrote {file.as_posix()}; read it, then: contract-lint verify {file.as_posix()} --run")
+    return code
+
+
+def _argument(text: str) -> tuple[str, Any]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    name, equals, value = text.partition("=")
+    if not name.isidentifier() or not equals:
+        raise click.UsageError(f"--arg {text!r}: expected NAME=VALUE")
+    try:
+        return name, YAML(typ="safe").load(value)
+    except YAMLError:
+        raise click.UsageError(f"--arg {text!r}: the value is not YAML") from None

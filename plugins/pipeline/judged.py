@@ -1,0 +1,81 @@
+"""From a contract and its captures to a report: judge, tabulate, and say what a clean verdict rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...contracts.finding import Finding
+from ...contracts.load import LoadedContract
+from ...hlo_tools.capture import Capture
+from ...linters.evidence import StepEvidence
+from ...linters.judge import judge
+from .report import FailOn, Report, report, selected
+from .resolved import resolved_rows
+from .tables import StepTables
+from .tabulate import tabulate
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which findings are shown, and from which severity on they fail."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    fail_on: FailOn = "error"
+
+
+def judged(
+    loaded: LoadedContract, captures: Sequence[Capture], *, verb: str, run: bool = False, filters: Filters | None = None
+) -> Report:
+    """Every finding and every table; `run` says that the executed loop is judged too."""
+    findings = judge(loaded, captures, run)
+    tables = [
+        tabulate(StepEvidence(loaded, capture, step, run_requested=run))
+        for capture in captures
+        for step in capture.steps.values()
+    ]
+    return reported(loaded, findings, captures, tables, verb=verb, filters=filters)
+
+
+def reported(
+    loaded: LoadedContract,
+    findings: Iterable[Finding],
+    captures: Sequence[Capture] = (),
+    tables: Sequence[StepTables] = (),
+    *,
+    verb: str,
+    filters: Filters | None = None,
+) -> Report:
+    """The report on one contract."""
+    filters = filters or Filters()
+    contract = loaded.contract
+    return report(
+        selected(findings, filters.select, filters.ignore),
+        verb=verb,
+        subject=contract.name if contract is not None else loaded.path,
+        targets=tuple(map(target_of, captures)),
+        contracts=(loaded.path,),
+        captures=tuple(capture.manifest.provenance.model_dump(mode="json") for capture in captures),
+        tables=tuple(tables),
+        resolved=resolved_rows([loaded]),
+        fail_on=filters.fail_on,
+        proof=_proof(tables),
+    )
+
+
+def target_of(capture: Capture) -> str:
+    """The target a capture was made for."""
+    return capture.manifest.provenance.target
+
+
+def _proof(tables: Sequence[StepTables]) -> str:
+    """What a clean verdict rests on: `every promise holds; 3 kinds of collective exactly as promised`."""
+    parts = ["every promise holds"]
+    kept = sum(row.plan_count is not None and row.verdict == "ok" for each in tables for row in each.collectives)
+    if kept:
+        parts.append(f"{kept} kind{'s' * (kept != 1)} of collective exactly as promised")
+    ratios = [each.run.worst for each in tables if each.run is not None and each.run.worst is not None]
+    if ratios:
+        parts.append(f"worst ratio against one device {max(ratios):.2g} of 1")
+    return "; ".join(parts)

@@ -1,0 +1,34 @@
+"""The canonical collective ledger: one row for each array that is really communicated, spelled by what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...contracts.manifest import MeshFact
+from ..collectives import Collective, CollectiveLedger, collectives
+from ..module import HloModule
+from .combined import parts_of
+from .only_sliced import as_reduce_scatter
+
+
+def canonical(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
+    """The collectives of a module without the accidents of how a compiler spells them.
+
+    Combined collectives are split, collectives among one device or never executed are left out, and an all-reduce of
+    which every device uses only its slice is a reduce-scatter. Raises ContractLintError for what cannot be read.
+    """
+    return canonical_ledger(collectives(module, mesh))
+
+
+def canonical_ledger(ledger: CollectiveLedger) -> CollectiveLedger:
+    """The same for a ledger that was made before."""
+    return replace(ledger, rows=list(_rows(ledger.rows)))
+
+
+def _rows(rows: list[Collective]) -> Iterator[Collective]:
+    for row in rows:
+        if row.count == 0 or row.group_size == 1:
+            continue
+        for part in parts_of(row):
+            yield as_reduce_scatter(part)

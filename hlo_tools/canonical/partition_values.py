@@ -1,0 +1,70 @@
+"""The value of a small integer expression on one partition: which slice of an array does this device take?"""
+
+from __future__ import annotations
+
+import re
+
+from ..instruction import Instruction
+
+Value = tuple[int, ...]
+
+_INTEGER = re.compile(r"-?\d+")
+_MAX_STEPS = 64
+_SAME = ("copy", "reshape", "bitcast", "convert")
+
+
+class NotConstant(Exception):
+    """The expression depends on more than the partition number and constants, or uses an operation not known here."""
+
+
+def value_on(instruction: Instruction, partition: int) -> int:
+    """A scalar integer instruction's value on one partition. Raises NotConstant."""
+    return _scalar(_value(instruction, partition, _MAX_STEPS))
+
+
+def _scalar(value: Value) -> int:
+    if len(value) != 1:
+        raise NotConstant
+    return value[0]
+
+
+def _value(instruction: Instruction, partition: int, steps: int) -> Value:
+    if steps == 0:
+        raise NotConstant
+    opcode, operands = instruction.opcode, instruction.operands
+    if opcode == "partition-id":
+        return (partition,)
+    if opcode == "constant":
+        return _table(instruction)
+    if opcode in _SAME:
+        return _value(operands[0], partition, steps - 1)
+    if opcode == "dynamic-slice" and len(operands) == 2 and instruction.shape.elements == 1:
+        table = _value(operands[0], partition, steps - 1)
+        place = _scalar(_value(operands[1], partition, steps - 1))
+        # The start of a dynamic slice is clamped so that the slice stays inside.
+        return (table[min(max(place, 0), len(table) - 1)],)
+    if opcode in ("add", "subtract", "multiply", "divide", "remainder") and len(operands) == 2:
+        left, right = (_scalar(_value(operand, partition, steps // 2)) for operand in operands)
+        return (_arithmetic(opcode, left, right),)
+    raise NotConstant
+
+
+def _arithmetic(opcode: str, left: int, right: int) -> int:
+    if opcode == "add":
+        return left + right
+    if opcode == "subtract":
+        return left - right
+    if opcode == "multiply":
+        return left * right
+    if right <= 0 or left < 0:
+        raise NotConstant
+    return left // right if opcode == "divide" else left % right
+
+
+def _table(instruction: Instruction) -> Value:
+    text = instruction.operand_text
+    if len(text) > 1 << 20 or instruction.shape.elements > 1 << 16 or instruction.shape.dtype[:1] not in "su":
+        raise NotConstant
+    if "..." in text:
+        raise NotConstant
+    return tuple(int(digits) for digits in _INTEGER.findall(text))

@@ -57,7 +57,9 @@ def load_entry(request: StepRequest, paths: FramePaths) -> Any:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
-            folders = ", ".join(paths.printed(f + "/") or "." for f in (*request.path, *request.fallback_path)) or "none"
+            folders = (
+                ", ".join(paths.printed(f + "/") or "." for f in (*request.path, *request.fallback_path)) or "none"
+            )
             raise StepFailure(
                 f"cannot import `{module_name}`: there is no module `{error.name}`",
                 help=f"put its folder under step.{request.name}.path (searched beside Python's own: {folders})",
@@ -90,7 +92,9 @@ def takes_mesh(builder: Any, args: Mapping[str, Any]) -> str | None:
     return None
 
 
-def call_build(builder: Any, request: StepRequest, args: Mapping[str, Any], mesh: Mesh | None, static: Any = None) -> NormalisedStep:
+def call_build(
+    builder: Any, request: StepRequest, args: Mapping[str, Any], mesh: Mesh | None, static: Any = None
+) -> NormalisedStep:
     """Call the user's build function and normalise what it returns; the user's exceptions pass through.
 
     Raises StepFailure where arguments do not fit the function or it wants a mesh that the contract does not give.

@@ -20,7 +20,8 @@ KEPT = 32
 """Captures kept in one cache; the oldest go first."""
 
 _INSTALLED = (
-    "sorted({n for p in sys.path if os.path.isdir(p) for n in os.listdir(p) if n.endswith(('.dist-info', '.egg-info', '.egg-link'))})"
+    "sorted({name for folder in sys.path if os.path.isdir(folder) for name in os.listdir(folder)"
+    " if name.endswith(('.dist-info', '.egg-info', '.egg-link'))})"
 )
 
 

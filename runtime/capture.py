@@ -66,7 +66,9 @@ class StepCapture:
             self.error = known and self._placed(known)
             if self.error is None:
                 doing = {"build": f"`{self.request.entry}`", "trace": "tracing the step", "lower": "lowering the step"}
-                raise failure(error, self.paths, doing.get(name, f"the {name} of the step"), ("step", self.request.name)) from None
+                raise failure(
+                    error, self.paths, doing.get(name, f"the {name} of the step"), ("step", self.request.name)
+                ) from None
         finally:
             self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
 
@@ -211,7 +213,7 @@ def _optimized_text(compiled: Any, dumps: Dumps) -> str:
     try:
         return compiled.as_text()
     except jax.errors.JaxRuntimeError:
-        # A compiler plugin newer than jaxlib makes programs that jaxlib cannot print; the plugin's own dump can be read.
+        # A plugin newer than jaxlib makes programs that jaxlib cannot print; the plugin's own dump can be read.
         if dumps.optimized_text is None:
             raise
         return dumps.optimized_text
@@ -256,7 +258,14 @@ def _compiled_facts(
         name = leaf_facts.LeafName(leaf.argument, leaf.path)
         rows.append(
             leaf_facts.make_leaf(
-                name, aval, sharding, mesh, donated=leaf.donated, asked=leaf.asked, parameter=number, aliased=number in aliased
+                name,
+                aval,
+                sharding,
+                mesh,
+                donated=leaf.donated,
+                asked=leaf.asked,
+                parameter=number,
+                aliased=number in aliased,
             )
         )
         number += 1
@@ -265,7 +274,9 @@ def _compiled_facts(
     capture.update(
         arguments=rows,
         outputs=[leaf_facts.make_leaf(n, o, s, mesh) for n, o, s in zip(names, outputs, output_shardings, strict=True)],
-        memory=None if memory is None else MemoryFacts(
+        memory=None
+        if memory is None
+        else MemoryFacts(
             argument_bytes=int(memory.argument_size_in_bytes),
             output_bytes=int(memory.output_size_in_bytes),
             alias_bytes=int(memory.alias_size_in_bytes),

@@ -39,9 +39,10 @@ def capture_contract(
 ) -> Path:
     """Capture steps of a contract (default: all) for one target and return the capture's folder.
 
-    `out`: the folder to write, None for a place below `.contract-lint`. `run_steps` > 0 also executes the steps that often.
-    `python`: the interpreter the user's code runs in. `timeout` in seconds. With `cache`, an unchanged capture is used again.
-    Raises ContractLintError for a step or target that does not exist, for a folder that is no capture, and for whatever goes wrong in the child.
+    `out`: the folder to write, None for one below `.contract-lint`. `run_steps` > 0 also executes the steps that
+    often. `python`: the interpreter the user's code runs in. `timeout` in seconds. With `cache`, an unchanged capture
+    is used again. Raises ContractLintError for a step or target that does not exist, for a folder that is no capture, and
+    for whatever goes wrong in the child.
     """
     contract = loaded.contract
     if contract is None:
@@ -66,7 +67,14 @@ def capture_contract(
 
 
 def _finished(
-    result: ChildResult, loaded: LoadedContract, fresh: Path, store: CaptureCache, key: str, cache: bool, root: Path, target: str
+    result: ChildResult,
+    loaded: LoadedContract,
+    fresh: Path,
+    store: CaptureCache,
+    key: str,
+    cache: bool,
+    root: Path,
+    target: str,
 ) -> Path:
     if result.failure is not None:
         location = loaded.place(tuple(result.failure.key)) if result.failure.key else None
@@ -80,7 +88,7 @@ def _finished(
 
 
 def project_root(file: Path) -> Path:
-    """The folder printed paths are relative to: the working folder if the file lies below it, else the project it belongs to."""
+    """What printed paths are relative to: the working folder if the file lies below it, else the file's project."""
     here = Path.cwd().resolve()
     if file.is_relative_to(here):
         return here
@@ -101,7 +109,9 @@ def _request(
     unknown = [name for name in names if name not in contract.step]
     if unknown:
         raise ContractLintError(
-            f"the contract has no step `{unknown[0]}`", loaded.place("step"), f"its steps are {', '.join(contract.step)}"
+            f"the contract has no step `{unknown[0]}`",
+            loaded.place("step"),
+            f"its steps are {', '.join(contract.step)}",
         )
     mesh = contract.mesh_for(target)
     steps = []

@@ -24,7 +24,11 @@ _CONCRETIZATION = {
 _SIGNS: tuple[tuple[str, frozenset[str] | None, re.Pattern[str]], ...] = (
     ("indivisible", frozenset({"IndivisibleError"}), re.compile("")),
     ("concretization", frozenset(_CONCRETIZATION), re.compile("")),
-    ("out-of-memory", frozenset({"JaxRuntimeError", "XlaRuntimeError"}), re.compile("RESOURCE_EXHAUSTED|Ran out of memory")),
+    (
+        "out-of-memory",
+        frozenset({"JaxRuntimeError", "XlaRuntimeError"}),
+        re.compile("RESOURCE_EXHAUSTED|Ran out of memory"),
+    ),
     (
         "unknown-axis",
         frozenset({"ValueError", "NameError", "KeyError", "TypeError"}),
@@ -43,7 +47,9 @@ _SIGNS: tuple[tuple[str, frozenset[str] | None, re.Pattern[str]], ...] = (
     (
         "sharding-mismatch",
         frozenset({"ValueError"}),
-        re.compile(r"(?i)incompatible devices for jitted|does not match the sharding|incompatible sharding|context mesh"),
+        re.compile(
+            r"(?i)incompatible devices for jitted|does not match the sharding|incompatible sharding|context mesh"
+        ),
     ),
 )
 _LIBRARY = re.compile(r"[/\\](?:jax|jaxlib|flax|optax|einops)[/\\]")
@@ -77,7 +83,7 @@ def recognise(error: BaseException, paths: FramePaths, phase: Phase) -> StepErro
 
 
 def _refused_axis(error: BaseException) -> str | None:
-    """JAX only asserts that the axis of a collective in `shard_map` exists: read its name off the collective's frame."""
+    """JAX merely asserts that the axis of a collective in `shard_map` exists: read it off the collective's frame."""
     tb = error.__traceback__
     while tb is not None:
         axis = tb.tb_frame.f_locals.get("axis_name")
@@ -94,7 +100,11 @@ def _kind(error: BaseException, files: Sequence[str], phase: Phase) -> str | Non
         return None
     text = str(error)
     for kind, types, pattern in _SIGNS:
-        if (types is None or names & types) and pattern.search(text) and (in_jax or type(error).__module__.startswith("jax")):
+        if (
+            (types is None or names & types)
+            and pattern.search(text)
+            and (in_jax or type(error).__module__.startswith("jax"))
+        ):
             return kind
     if phase == "build":
         return "other-trace" if in_jax and names & {"TypeError", "ValueError", "IndexError"} else None

@@ -29,7 +29,9 @@ class FramePaths:
         self.root = root.resolve()
         # Our own folder goes before the root only by way of installed packages: a checkout of ours may be the root.
         folders = [self.root, *(p.resolve() for p in extra or []), _PACKAGE, Path.home()]
-        prefixes = [re.escape(str(folder).rstrip(os.sep) + os.sep) for folder in folders if folder != Path(folder.anchor)]
+        prefixes = [
+            re.escape(str(folder).rstrip(os.sep) + os.sep) for folder in folders if folder != Path(folder.anchor)
+        ]
         stdlib = re.escape(sysconfig.get_path("stdlib") + os.sep)
         self.pattern = "^(?:" + "|".join([r".*/(?:site|dist)-packages/", stdlib, *prefixes]) + ")"
         self._strip = re.compile(self.pattern)

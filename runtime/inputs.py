@@ -1,4 +1,4 @@
-"""Which files a step was made from: the modules imported and the files read while it was built. The cache keys on them."""
+"""Which files a step was made from: modules imported and files read while it was built. The cache keys on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a traced program holds, independent of any compiler: callbacks, constants, loops, products, remat, user collectives."""
+"""What a traced program holds, whatever the compiler: callbacks, constants, loops, products, remat, collectives."""
 
 from __future__ import annotations
 
@@ -180,7 +180,9 @@ def collect(closed: Any, paths: FramePaths) -> JaxprFacts:
         dots=collector.dots(top),
         remats=collector.remats,
         axis_uses=collector.axis_uses,
-        dynamic_shapes=_unique(collector.dynamic) if inputs_static else _unique(collector.dynamic) or [Frame(path="", line=1)],
+        dynamic_shapes=_unique(collector.dynamic)
+        if inputs_static
+        else _unique(collector.dynamic) or [Frame(path="", line=1)],
     )
 
 
@@ -210,8 +212,9 @@ def _constants(closed: Any, collector: _Collector) -> list[ConstantFact]:
         for equation in jaxpr.eqns:
             for value in equation.params.values():
                 for item in value if isinstance(value, (tuple, list)) else (value,):
-                    if hasattr(open_jaxpr(item), "eqns") and getattr(item, "consts", None):
-                        add(item, item.consts)
+                    consts: Any = getattr(item, "consts", None)
+                    if consts and hasattr(open_jaxpr(item), "eqns"):
+                        add(item, consts)
     for jaxpr in collector.distinct.values():
         for equation in jaxpr.eqns:
             for operand in equation.invars:
@@ -251,7 +254,11 @@ def _inner_variable(equation: Any, position: int) -> tuple[Any, Any] | None:
             jaxpr = open_jaxpr(params["cond_jaxpr"])
             return jaxpr, jaxpr.invars[position]
         jaxpr = open_jaxpr(params["body_jaxpr"])
-        return (jaxpr, jaxpr.invars[position - conditions]) if position - conditions < len(jaxpr.invars) and bodies >= 0 else None
+        return (
+            (jaxpr, jaxpr.invars[position - conditions])
+            if position - conditions < len(jaxpr.invars) and bodies >= 0
+            else None
+        )
     inner = list(subjaxprs(equation))
     if equation.primitive.name == "cond":
         position -= 1

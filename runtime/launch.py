@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import selectors
@@ -29,14 +30,16 @@ JAX_ALLOWED = (
     "JAX_THREEFRY_PARTITIONABLE",
     "JAX_USE_SHARDY_PARTITIONER",
 )
-_COMPILER_VARIABLE = re.compile(r"(?:JAX|XLA|TF|TPU|LIBTPU|PJRT|ALLOW_MULTIPLE_LIBTPU)_|CUDA_VISIBLE_DEVICES$|PYTHONHASHSEED$")
+_COMPILER_VARIABLE = re.compile(
+    r"(?:JAX|XLA|TF|TPU|LIBTPU|PJRT|ALLOW_MULTIPLE_LIBTPU)_|CUDA_VISIBLE_DEVICES$|PYTHONHASHSEED$"
+)
 DEFAULT_TIMEOUT = 1800.0
 """Seconds a child may take."""
 _TAIL = 12
 
 
 def child_environment(target_name: str, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The child's environment: ours without compiler settings, the allowed ones, the target's, and a fixed hash seed."""
+    """The child's environment: ours without compiler settings, the allowed ones, the target's, a fixed hash seed."""
     source = os.environ if inherited is None else inherited
     kept = {k: v for k, v in source.items() if k in JAX_ALLOWED or not _COMPILER_VARIABLE.match(k)}
     # No bytecode: a source changed twice within a second would otherwise be read from a stale cache.
@@ -51,8 +54,8 @@ def run_child(
 ) -> ChildResult:
     """Start a fresh Python for a request and wait for it.
 
-    The child leads its own process group, which is killed at the time limit and on KeyboardInterrupt. Whatever happens to
-    the child is a ChildFailure with a sentence; `on_progress` gets a line for every phase.
+    The child leads its own process group, which is killed at the time limit and on KeyboardInterrupt. Whatever happens
+    to the child is a ChildFailure with a sentence; `on_progress` gets a line for every phase.
     """
     with tempfile.TemporaryDirectory(prefix="contract-lint-") as folder:
         work = Path(folder)
@@ -143,8 +146,7 @@ def _wait(child: subprocess.Popen[bytes], reader: int, on_progress: Progress | N
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:
     """End the child and everything it started."""
-    try:
+    # Neither is possible once the whole group has ended.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass  # the whole group has already ended
     child.wait()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, Sharding, SingleDeviceSharding
 
@@ -36,7 +37,9 @@ def static_arguments(step: NormalisedStep, traced: Any) -> tuple[str, ...]:
     if missing <= 0:
         return gone
     debug_info = getattr(getattr(traced.jaxpr, "jaxpr", traced.jaxpr), "debug_info", None)
-    seen = {match[0] for name in getattr(debug_info, "arg_names", None) or () if (match := _IDENTIFIER.match(name or ""))}
+    seen = {
+        match[0] for name in getattr(debug_info, "arg_names", None) or () if (match := _IDENTIFIER.match(name or ""))
+    }
     declared = [name for name in step.positional_names if name in step.static]
     candidates = declared + [
         name
@@ -89,7 +92,7 @@ def joined(path: Iterable[Any], unbox: bool = True) -> str:
 
 
 def output_names(step: NormalisedStep, traced: Any, wrapped: bool) -> list[LeafName]:
-    """Paths of the trace's flat outputs. `wrapped`: nnx.jit returns (arguments, keywords, output), its own convention."""
+    """Paths of the trace's flat outputs. `wrapped`: nnx.jit returns (arguments, keywords, output)."""
     found: list[LeafName] = []
     for path, _ in jax.tree_util.tree_flatten_with_path(traced.out_info)[0]:
         if wrapped and len(path) > 1 and key_name(path[0]) == "0" and key_name(path[1]).isdecimal():
@@ -142,7 +145,10 @@ def _spec_by_devices(sharding: Sharding, shape: Sequence[int], mesh: Mesh) -> li
                 continue
             unit = tuple(int(i == axis) for i in range(index.ndim))
             strides[name] = int(index[unit])
-            linear += np.arange(index.shape[axis]).reshape([-1 if i == axis else 1 for i in range(index.ndim)]) * strides[name]
+            linear += (
+                np.arange(index.shape[axis]).reshape([-1 if i == axis else 1 for i in range(index.ndim)])
+                * strides[name]
+            )
         if not np.array_equal(linear, index):
             return None
         spec.append(sorted((a for a, stride in strides.items() if stride), key=lambda a: -strides[a]))
@@ -151,7 +157,7 @@ def _spec_by_devices(sharding: Sharding, shape: Sequence[int], mesh: Mesh) -> li
 
 def physical(aval: Any) -> tuple[tuple[int, ...], int]:
     """Shape and bytes of one element as the program stores it: a PRNG key is an array of uint32 words."""
-    if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended):
+    if jnp.issubdtype(aval.dtype, jax.dtypes.extended):
         words = jax.eval_shape(jax.random.key_data, jax.ShapeDtypeStruct(aval.shape, aval.dtype))
         return tuple(words.shape), np.dtype(words.dtype).itemsize
     return tuple(aval.shape), np.dtype(aval.dtype).itemsize
@@ -181,8 +187,9 @@ def indivisible_argument(step: NormalisedStep) -> str | None:
     for argument, value in zip(step.argument_names, (*step.args, *step.kwargs.values()), strict=True):
         for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
             spec = asked_spec(leaf, len(getattr(leaf, "shape", ())))
+            sizes = leaf.sharding.mesh.shape if spec is not None else {}
             for dimension, axes in enumerate(spec or ()):
-                parts = math.prod(leaf.sharding.mesh.shape[axis] for axis in axes)
+                parts = math.prod(sizes[axis] for axis in axes)
                 if leaf.shape[dimension] % parts:
                     name = "/".join(filter(None, [argument, joined(path)]))
                     return (

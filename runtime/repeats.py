@@ -1,8 +1,8 @@
 """Blocks of equations that stand unrolled in a jaxpr: four layers written out where one scan would do.
 
-Equations become tokens (primitive, static parameters, operand and result types; nested jaxprs by their own tokens). A run
-of equal tokens at distance p means consecutive copies of a block of p equations. Such a run counts as an
-unrolled layer only if the block holds a contraction and each copy feeds the next: the query, key and value products of one
+Equations become tokens (primitive, static parameters, operand and result types; nested jaxprs by their own tokens). A
+run of equal tokens at distance p means consecutive copies of a block of p equations. Such a run counts as an unrolled
+layer only if the block holds a contraction and each copy feeds the next: the query, key and value products of one
 layer, or an optimizer's update of equal parameters, stand side by side and are no loop.
 """
 

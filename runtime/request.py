@@ -22,7 +22,8 @@ class Message(BaseModel):
 class StepRequest(Message):
     """One step to build. `path` holds absolute folders for `sys.path`, `fallback_path` folders tried last.
 
-    `accumulation_arg` is the build argument that sets the number of microbatches, `integers_below` the bound of drawn integers.
+    `accumulation_arg` is the build argument that sets the number of microbatches, `integers_below` the bound of drawn
+    integers.
     """
 
     name: str
@@ -73,7 +74,7 @@ class ChildFailure(Message):
     key: list[str] = []
 
     def as_error(self, location: Location | None = None) -> ContractLintError:
-        """The error the command line prints; `location` (of the contract key) is used where the child named no place."""
+        """The error the command line prints; `location` (of the contract key) stands in where the child named none."""
         if self.path is not None:
             location = Location(self.path, self.line, self.column)
         return ContractLintError(self.message, location, self.help)

@@ -30,8 +30,8 @@ def signature_facts(
 ) -> list[SignatureFact]:
     """One fact for each declared signature: the i-th shape of every name, a single shape serving all.
 
-    A name is that of an argument or of an input below it (`tokens`, `batch/tokens`). Signatures that trace to one program have
-    one digest. Raises StepFailure where a name matches no input or the lists differ in length.
+    A name is that of an argument or of an input below it (`tokens`, `batch/tokens`). Signatures that trace to one
+    program have one digest. Raises StepFailure where a name matches no input or the lists differ in length.
     """
     declared = {name: shapes for name, shapes in request.signatures.items() if shapes}
     if not declared:
@@ -61,7 +61,9 @@ def signature_facts(
             except Exception as error:
                 known = recognise(error, paths, "trace")
                 if known is None:
-                    raise failure(error, paths, "tracing a declared signature", ("step", request.name, "signatures")) from None
+                    raise failure(
+                        error, paths, "tracing a declared signature", ("step", request.name, "signatures")
+                    ) from None
                 digest, difference = f"error:{known.kind}", f"{known.type}: {known.message}"
         if described and digest not in described and difference is None:
             difference = _difference(next(iter(described.values())), shapes)
@@ -103,9 +105,7 @@ def _reshaped(step: NormalisedStep, shapes: dict[str, list[int]], request: StepR
                 fresh.append(leaf)
                 continue
             changed = True
-            sharding = getattr(leaf, "sharding", None) if getattr(leaf, "committed", True) else None
-            fresh.append(jax.ShapeDtypeStruct(tuple(shapes[name]), jax.dtypes.canonicalize_dtype(np.result_type(leaf))
-                         if not hasattr(leaf, "dtype") else leaf.dtype, sharding=sharding))
+            fresh.append(_with_shape(leaf, shapes[name]))
         return jax.tree_util.tree_unflatten(tree, fresh)
 
     args = tuple(
@@ -119,6 +119,13 @@ def _reshaped(step: NormalisedStep, shapes: dict[str, list[int]], request: StepR
             key=("step", request.name, "signatures", unused[0]),
         )
     return args, kwargs, changed
+
+
+def _with_shape(leaf: Any, shape: list[int]) -> jax.ShapeDtypeStruct:
+    """An abstract array like `leaf`, placed likewise where its placement was chosen, of another shape."""
+    sharding = getattr(leaf, "sharding", None) if getattr(leaf, "committed", True) else None
+    dtype = getattr(leaf, "dtype", None) or jax.dtypes.canonicalize_dtype(np.result_type(leaf))
+    return jax.ShapeDtypeStruct(tuple(shape), dtype, sharding=sharding)
 
 
 def _difference(first: dict[str, list[int]], other: dict[str, list[int]]) -> str:

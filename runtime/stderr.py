@@ -9,7 +9,9 @@ from ..contracts.manifest import CompilerWarning, Frame
 from .frames import FramePaths
 
 _ABSL = re.compile(r"^([IWEF])\d{4} [\d:.]+\s+\d+ ([\w./-]+\.(?:cc|h):\d+\]) ?", re.M)
-_ABSL_LATE = re.compile(r"^WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR\n", re.M)
+_ABSL_LATE = re.compile(
+    r"^WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR\n", re.M
+)
 _ABSOLUTE = re.compile(r"(?<![\w./-])/(?:[\w.@+-]+/)+[\w.@+-]+")
 _INVOLUNTARY = re.compile(r"\[SPMD\] Involuntary full rematerialization\.[^\n]*")
 _FRAME_ID = re.compile(r"stack_frame_id=(\d+)")
@@ -41,7 +43,9 @@ def compiler_warnings(text: str, unoptimized: str, paths: FramePaths) -> list[Co
             stack = [f for f in frames.stack(int(frame_id[1])) if paths.is_user_printed(f.path)]
         operation = _OPERATION.search(line)
         message = (
-            f"from sharding {operation['old']} to {operation['new']} for {operation['op']}" if operation else line.strip()
+            f"from sharding {operation['old']} to {operation['new']} for {operation['op']}"
+            if operation
+            else line.strip()
         )
         found.setdefault(
             (message, tuple(stack)),
@@ -67,7 +71,9 @@ class StackFrames:
 
     _SECTION = re.compile(r"^(FileNames|FunctionNames|FileLocations|StackFrames)\n((?:\d+ .*\n)*)", re.M)
     _NAME = re.compile(r'^(\d+) "(.*)"$', re.M)
-    _LOCATION = re.compile(r"^(\d+) \{file_name_id=(\d+) function_name_id=(\d+) line=(\d+)(?: end_line=\d+)?(?: column=(\d+))?", re.M)
+    _LOCATION = re.compile(
+        r"^(\d+) \{file_name_id=(\d+) function_name_id=(\d+) line=(\d+)(?: end_line=\d+)?(?: column=(\d+))?", re.M
+    )
     _FRAME = re.compile(r"^(\d+) \{file_location_id=(\d+)(?: parent_frame_id=(\d+))?", re.M)
 
     def __init__(self, text: str) -> None:
@@ -75,7 +81,9 @@ class StackFrames:
         names = [dict(self._NAME.findall(tables.get(key, ""))) for key in ("FileNames", "FunctionNames")]
         self._locations = {
             int(key): Frame(
-                path=names[0].get(file, ""), line=int(line), column=int(column) + 1 if column else None,
+                path=names[0].get(file, ""),
+                line=int(line),
+                column=int(column) + 1 if column else None,
                 function=names[1].get(function, ""),
             )
             for key, file, function, line, column in self._LOCATION.findall(tables.get("FileLocations", ""))

@@ -23,7 +23,7 @@ class Step:
     carry: output position -> name of the argument it replaces in the next step.
     loss_and_grads: `loss_and_grads(*args, **kwargs) -> (loss, grads)`.
     loss_terms: `loss_terms(*args, **kwargs) -> {name: (sum, denominator)}`.
-    mesh: a mesh to make current (`jax.set_mesh`) while the step is traced; needed only by code that names axes without a mesh.
+    mesh: a mesh to make current (`jax.set_mesh`) while the step is traced, for code that names axes without a mesh.
     """
 
     fn: Callable[..., Any]
@@ -80,14 +80,16 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
     if fn is None:
         raise StepFailure(
             f"build returned a {type(obj).__name__} without the attribute `fn`",
-            help="return an object with fn, args and optionally kwargs, donate, static (contract_lint.runtime.step.Step, "
-            "a dataclass, types.SimpleNamespace)",
+            help="return an object with fn, args and optionally kwargs, donate, static "
+            "(contract_lint.runtime.step.Step, a dataclass, types.SimpleNamespace)",
         )
     if not callable(fn):
         raise StepFailure(f"the step's `fn` is a {type(fn).__name__}, which cannot be called")
     args = getattr(obj, "args", ())
     if not isinstance(args, (tuple, list)):
-        raise StepFailure(f"the step's `args` is a {type(args).__name__}; expected a tuple with one entry for each argument")
+        raise StepFailure(
+            f"the step's `args` is a {type(args).__name__}; expected a tuple with one entry for each argument"
+        )
     kwargs = getattr(obj, "kwargs", None) or {}
     if not isinstance(kwargs, Mapping):
         raise StepFailure(f"the step's `kwargs` is a {type(kwargs).__name__}; expected a mapping")
@@ -156,7 +158,7 @@ def _as_names(attribute: str, value: Any, names: tuple[str, ...]) -> tuple[str, 
             found.append(entry)
         else:
             raise StepFailure(
-                f"the step's `{attribute}` names {entry!r}, which is no argument: the arguments are ({', '.join(names)})"
+                f"the step's `{attribute}` names {entry!r}, which is none of its arguments ({', '.join(names)})"
             )
     return tuple(found)
 
@@ -174,7 +176,7 @@ def _carry(value: Any, donate: tuple[str, ...], names: tuple[str, ...]) -> dict[
             carry[int(position)] = _as_names("carry", name, names)[0]
         except (TypeError, ValueError, IndexError):
             raise StepFailure(
-                f"the step's `carry` has the entry {position!r}: {name!r}; expected an output position and an argument name"
+                f"the step's `carry` has {position!r}: {name!r}; expected an output position and an argument name"
             ) from None
     return carry
 

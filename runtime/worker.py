@@ -1,7 +1,8 @@
-"""The child process: builds, captures and runs the steps of one request. `python -m contract_lint.runtime.worker REQUEST REPORT FD`.
+"""The child process: builds, captures and runs the steps of one request.
 
-REQUEST is a ChildRequest as JSON, REPORT the path the ChildReport is written to, FD the file descriptor progress lines go to.
-File descriptors 1 and 2 are files that the parent opened; what the compiler writes to 2 is read back from there.
+`python -m contract_lint.runtime.worker REQUEST REPORT FD`: REQUEST is a ChildRequest as JSON, REPORT the path the
+ChildReport is written to, FD the file descriptor progress lines go to. File descriptors 1 and 2 are files that the
+parent opened; what the compiler writes to 2 is read back from there.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def capture_request(request: ChildRequest, progress: Callable[[str], None], inpu
     meshes: list[Mesh] = []
     for step in request.steps:
         if not _STEP_NAME.fullmatch(step.name):
-            raise StepFailure(f"the step name {step.name!r} is no folder name", help="use letters, digits, `_`, `-`, `.`")
+            raise StepFailure(
+                f"the step name {step.name!r} is no folder name", help="use letters, digits, `_`, `-`, `.`"
+            )
         folder = out / step.name
         folder.mkdir()
         facts = StepFacts(step=step.name, entry=step.entry)
@@ -119,7 +122,12 @@ def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh:
 
 
 def _run(
-    request: ChildRequest, step: StepRequest, builder: Any, normalised: NormalisedStep, work: StepCapture, mesh: Mesh | None
+    request: ChildRequest,
+    step: StepRequest,
+    builder: Any,
+    normalised: NormalisedStep,
+    work: StepCapture,
+    mesh: Mesh | None,
 ) -> None:
     """Execute the step and write run.json."""
     from .run import ReferenceJob, run_step

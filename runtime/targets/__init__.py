@@ -19,19 +19,32 @@ if TYPE_CHECKING:
 class Target(Protocol):
     """One compile target.
 
-    `environment` is laid over the child's environment before Python starts; `configure` runs after `import jax` and before the
-    first device is used; `devices` returns the jax devices in mesh order; `compiler_options` are given to `Lowered.compile` and
-    must make XLA dump its modules into the given folder. `partitioned_dump` matches the name of the dumped text after SPMD
-    partitioning, `optimized_dump` that of the optimised module.
+    `environment` is laid over the child's environment before Python starts; `configure` runs after `import jax` and
+    before the first device is used; `devices` returns the jax devices in mesh order; `compiler_options` are given to
+    `Lowered.compile` and must make XLA dump its modules into the given folder. `partitioned_dump` matches the name of
+    the dumped text after SPMD partitioning, `optimized_dump` that of the optimised module.
     """
 
-    name: str
-    platform: str
-    device_count: int
-    effort: str
-    executes: bool
-    partitioned_dump: re.Pattern[str]
-    optimized_dump: re.Pattern[str]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def platform(self) -> str: ...
+
+    @property
+    def device_count(self) -> int: ...
+
+    @property
+    def effort(self) -> str: ...
+
+    @property
+    def executes(self) -> bool: ...
+
+    @property
+    def partitioned_dump(self) -> re.Pattern[str]: ...
+
+    @property
+    def optimized_dump(self) -> re.Pattern[str]: ...
 
     def environment(self) -> dict[str, str]: ...
 
@@ -51,5 +64,7 @@ def target(name: str) -> Target:
     parser = _PARSERS.get(platform)
     if parser is None:
         known = ", ".join(f"{p}:..." for p in sorted(_PARSERS))
-        raise ContractLintError(f"unknown target `{name}`: the platforms of this version are {known}", help="write e.g. `cpu:8`")
+        raise ContractLintError(
+            f"unknown target `{name}`: the platforms of this version are {known}", help="write e.g. `cpu:8`"
+        )
     return parser(name)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from ...contracts.errors import ContractLintError
 
@@ -21,11 +22,11 @@ class CpuTarget:
 
     name: str
     device_count: int
-    platform: ClassVar[str] = "cpu"
-    effort: ClassVar[str] = "full"
-    executes: ClassVar[bool] = True
-    partitioned_dump: ClassVar[re.Pattern[str]] = re.compile(r"\.after_spmd-partitioning\.before_[^/]*\.txt$")
-    optimized_dump: ClassVar[re.Pattern[str]] = re.compile(r"\.cpu_after_optimizations\.(?:txt|hlo\.pb)$")
+    platform: str = "cpu"
+    effort: str = "full"
+    executes: bool = True
+    partitioned_dump: re.Pattern[str] = re.compile(r"\.after_spmd-partitioning\.before_[^/]*\.txt$")
+    optimized_dump: re.Pattern[str] = re.compile(r"\.cpu_after_optimizations\.(?:txt|hlo\.pb)$")
 
     @classmethod
     def parse(cls, name: str) -> CpuTarget:
@@ -33,7 +34,8 @@ class CpuTarget:
         match = _NAME.fullmatch(name)
         if match is None or int(match[1]) > MAX_DEVICES:
             raise ContractLintError(
-                f"`{name}` is not a CPU target: expected cpu:N with N from 1 to {MAX_DEVICES}", help="write e.g. `cpu:8`"
+                f"`{name}` is not a CPU target: expected cpu:N with N from 1 to {MAX_DEVICES}",
+                help="write e.g. `cpu:8`",
             )
         return cls(name, int(match[1]))
 
@@ -43,12 +45,11 @@ class CpuTarget:
 
     def configure(self) -> None:
         import jax
-        import jaxlib
 
         # Machine code is not what is judged: spend as little as possible on it. XLA reads the variable when the first
         # device is used and ends the process on a flag it does not know, so each is given only where it is known.
         flags = ["--xla_backend_optimization_level=0"]
-        if jaxlib.__version__.startswith("0.10."):
+        if version("jaxlib").startswith("0.10."):
             flags.append("--xla_cpu_use_fusion_emitters=false")
         os.environ["XLA_FLAGS"] = " ".join(flags)
         jax.config.update("jax_platforms", "cpu")

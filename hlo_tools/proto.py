@@ -119,24 +119,31 @@ def parse_proto(data: bytes) -> HloProto:
     """An HloProto or a bare HloModuleProto. Raises ContractLintError with the byte at fault."""
     if not data:
         raise wire.WireError("the file is empty", 0)
-    module: tuple[int, int] | None = None
-    assignment: tuple[int, int] | None = None
-    is_module = False
+    module, assignment = _parts(data)
+    if module is None:
+        return HloProto(parse_module(data, 0, len(data)))
+    try:
+        made = parse_module(data, *module)
+    except wire.WireError as error:
+        # A module that sets few fields looks like an HloProto, and its name is then no message.
+        try:
+            return HloProto(parse_module(data, 0, len(data)))
+        except wire.WireError:
+            raise error from None
+    return HloProto(made, parse_assignment(data, *assignment) if assignment is not None else None)
+
+
+def _parts(data: bytes) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
+    """Bounds of module and buffer assignment of an HloProto; no module where the bytes must be a module themselves."""
+    module = assignment = None
     for entry in wire.fields(data):
-        if entry[0] == 1 and module is None and entry[1] == wire.SPAN:
+        if entry[:2] == (1, wire.SPAN) and module is None:
             module = entry[2], entry[3]
-        elif entry[0] == 3 and assignment is None and entry[1] == wire.SPAN:
+        elif entry[:2] == (3, wire.SPAN) and assignment is None:
             assignment = entry[2], entry[3]
         else:
-            is_module = True
-            break
-    if is_module:
-        return HloProto(parse_module(data, 0, len(data)))
-    if module is None:
-        raise wire.WireError("no HLO module in it", 0)
-    return HloProto(
-        parse_module(data, *module), parse_assignment(data, *assignment) if assignment is not None else None
-    )
+            return None, None
+    return module, assignment
 
 
 def parse_module(data: bytes, start: int, end: int) -> ModuleProto:
@@ -156,8 +163,8 @@ def parse_module(data: bytes, start: int, end: int) -> ModuleProto:
             module.schedule = _schedule(data, *wire.span(entry))
         elif number == 17:
             module.frame_table = _frame_table(data, *wire.span(entry))
-    if not module.computations:
-        raise wire.WireError("no computation in the module", start)
+    if not any(computation.instructions for computation in module.computations):
+        raise wire.WireError("no instruction in the module", start)
     return module
 
 

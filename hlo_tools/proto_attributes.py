@@ -87,9 +87,8 @@ def literal_text(data: bytes, made: InstructionProto) -> str:
             continue
         for part in wire.fields(data, *wire.span(entry)):
             if part[0] == 1:
-                shape = _numbers(data, *wire.span(part), keep_spans=True)
-                is_array = 3 in shape
-                is_pred = shape.get(2) == 1
+                is_array = bool(_all_integers(data, 3, *wire.span(part)))
+                is_pred = _numbers(data, *wire.span(part)).get(2) == 1
             elif part[0] in _INTEGER_LITERALS:
                 values += map(str, wire.integers(data, part))
             elif part[0] == _F32_LITERAL:
@@ -158,9 +157,9 @@ def _metadata(made: InstructionProto) -> str:
     return "{" + " ".join(parts) + "}" if parts else ""
 
 
-def _numbers(data: bytes, start: int, end: int, keep_spans: bool = False) -> dict[int, int]:
-    """The numeric fields of a flat message; with `keep_spans` length-delimited ones count as present."""
-    return {f[0]: f[2] for f in wire.fields(data, start, end) if f[1] == wire.VARINT or keep_spans}
+def _numbers(data: bytes, start: int, end: int) -> dict[int, int]:
+    """The numeric fields of a flat message."""
+    return {f[0]: f[2] for f in wire.fields(data, start, end) if f[1] == wire.VARINT}
 
 
 def _all_integers(data: bytes, number: int, start: int, end: int) -> list[int]:

@@ -45,12 +45,13 @@ PARAMETER_NAMES = frozenset(_PARAMETER_NAMES.split())
 SLOT_NAMES = frozenset(_SLOT_NAMES.split())
 STATE_NAMES = frozenset(("state", "train_state", "training_state", "ts"))
 _RNG_NAME = re.compile(r"(?:.*_)?(?:rngs?|prng|keys?|prng_?key|seed)")
+_MAX_DEPTH = 64
 _DIGITS = re.compile(r"\d+")
 
 
 def leaf_path(leaf: Leaf) -> Path:
-    """`<argument>/<path>` as components."""
-    return (leaf.argument, *(part for part in leaf.path.split("/") if part))
+    """`<argument>/<path>` as components; of a path deeper than any real one, the outermost."""
+    return (leaf.argument, *(part for part in leaf.path.split("/") if part))[:_MAX_DEPTH]
 
 
 def classify(facts: StepFacts) -> list[TensorClass]:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -100,6 +101,29 @@ def test_a_peak_that_can_be_counted_by_hand(dumps: Path) -> None:
     assert ledger.buffers[0].bytes == whole
     assert ledger.buffers[0].source is not None
     assert ledger.buffers[0].source.split("/")[-1].startswith("programs_child.py:")
+
+
+XPROF = """
+import json, os, shutil, sys
+from xprof.convert import raw_to_tool_data
+run = os.path.join(sys.argv[2], "plugins", "profile", "run")
+os.makedirs(run)
+shutil.copy(sys.argv[1], os.path.join(run, "m.hlo_proto.pb"))
+open(os.path.join(run, "x.xplane.pb"), "w").close()
+options = {"module_name": "m", "memory_space": "0"}
+found, _ = raw_to_tool_data.xspace_to_tool_data([os.path.join(run, "x.xplane.pb")], "memory_viewer", options)
+print(json.loads(found)["peakHeapMib"])
+"""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_peak_is_that_of_the_memory_viewer_of_xprof(dumps: Path, name: str, tmp_path: Path) -> None:
+    if find_spec("xprof") is None:
+        pytest.skip("xprof is not installed: pip install xprof==2.24.2")
+    (dump,) = (dumps / name).glob("*cpu_after_optimizations.hlo.pb")
+    command = [sys.executable, "-c", XPROF, str(dump), str(tmp_path / "log")]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout
+    assert ledger_of(dumps, name).peak_bytes == round(float(shown.split()[-1]) * 2**20)
 
 
 @pytest.mark.parametrize(("name", "slots"), [("momentum", 1), ("not_donated", 1), ("adam_microbatched", 2)])

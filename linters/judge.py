@@ -20,17 +20,29 @@ def judge_contract(loaded: LoadedContract) -> list[Finding]:
     return sorted(merge_targets(found), key=sort_key)
 
 
-def judge(loaded: LoadedContract, captures: Sequence[Capture], run: bool = False) -> list[Finding]:
+def evidence_of(loaded: LoadedContract, captures: Sequence[Capture], run: bool = False) -> list[StepEvidence]:
+    """One StepEvidence for each step of each capture; its ledgers are made once, for rules and reports alike."""
+    return [
+        StepEvidence(loaded, capture, step, run_requested=run) for capture in captures for step in capture.steps.values()
+    ]
+
+
+def judge(
+    loaded: LoadedContract,
+    captures: Sequence[Capture],
+    run: bool = False,
+    evidence: Sequence[StepEvidence] | None = None,
+) -> list[Finding]:
     """Findings on the contract and on every step of every capture, roots and consequences, sorted.
 
-    `run` says that the verdict covers the executed loop too. The same captures always give the same list.
+    `run` says that the verdict covers the executed loop too; `evidence` is `evidence_of` the same arguments where the
+    caller has it already. The same captures always give the same list.
     """
     found = judge_contract(loaded)
     if loaded.contract is None:
         return found
-    for capture in captures:
-        for step in capture.steps.values():
-            found.extend(fold(_judge_step(StepEvidence(loaded, capture, step, run_requested=run))))
+    for each in evidence_of(loaded, captures, run) if evidence is None else evidence:
+        found.extend(fold(_judge_step(each)))
     judged = {capture.manifest.provenance.target for capture in captures}
     complete = run and judged >= {entry.target for entry in loaded.contract.targets}
     verdict = Verdict(loaded, tuple(merge_targets(found)), complete)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from ...contracts.finding import Finding
 from ...contracts.load import LoadedContract
 from ...hlo_tools.capture import Capture
-from ...linters.evidence import StepEvidence
-from ...linters.judge import judge
+from ...linters.judge import evidence_of, judge
 from .report import FailOn, Report, report, selected
 from .resolved import resolved_rows
 from .tables import StepTables
@@ -29,12 +28,9 @@ def judged(
     loaded: LoadedContract, captures: Sequence[Capture], *, verb: str, run: bool = False, filters: Filters | None = None
 ) -> Report:
     """Every finding and every table; `run` says that the executed loop is judged too."""
-    findings = judge(loaded, captures, run)
-    tables = [
-        tabulate(StepEvidence(loaded, capture, step, run_requested=run))
-        for capture in captures
-        for step in capture.steps.values()
-    ]
+    evidence = evidence_of(loaded, captures, run)
+    findings = judge(loaded, captures, run, evidence)
+    tables = list(map(tabulate, evidence))
     return reported(loaded, findings, captures, tables, verb=verb, filters=filters)
 
 

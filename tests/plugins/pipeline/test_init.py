@@ -1,0 +1,149 @@
+"""`init`: placements as few rules, YAML that reads back, and a contract that passes on a step it has never seen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from contract_lint.contracts.load import load_contract
+from contract_lint.contracts.pattern import PathPattern
+from contract_lint.plugins.pipeline.init.patterns import Spec, placement_rules
+from contract_lint.plugins.pipeline.init.yaml_text import yaml_text
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+FSDP: Spec = (("fsdp",), ())
+WHOLE: Spec = ((), ())
+
+
+def test_siblings_placed_alike_share_a_rule() -> None:
+    rules = placement_rules({f"params/attn/{name}": FSDP for name in ("wq", "wk", "wv")} | {"params/attn/wo": WHOLE})
+    assert [(rule.pattern, rule.spec, rule.count) for rule in rules] == [("(wq|wk|wv)", FSDP, 3), ("wo", WHOLE, 1)]
+
+
+def test_numbers_are_generalised_only_where_all_are_placed_alike() -> None:
+    alike = placement_rules({f"layers/{n}/w": FSDP for n in range(12)})
+    assert [(rule.pattern, rule.count) for rule in alike] == [("w", 12)]
+    apart = placement_rules({"layers/0/w": FSDP, "layers/1/w": WHOLE, "block0/w": FSDP})
+    assert len(apart) == 3
+
+
+component = st.text("ab01._+", min_size=1, max_size=3)
+paths = st.lists(component, min_size=1, max_size=4).map("/".join)
+
+
+@given(st.dictionaries(paths, st.sampled_from([FSDP, WHOLE, ((), ("data", "fsdp"))]), max_size=12))
+def test_every_path_gets_its_own_placement_and_only_that(placements: dict[str, Spec]) -> None:
+    rules = placement_rules(placements)
+    for path, spec in placements.items():
+        assert [rule.spec for rule in rules if PathPattern(rule.pattern).matches(path)] == [spec]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text("ab :#-'\"\n[]{}", max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1), inner, max_size=3),
+    )
+)
+def test_yaml_reads_back(value: object) -> None:
+    data = {"contract": 1, "graph": value}
+    assert YAML(typ="safe").load(yaml_text(data)) == data
+
+
+STEP = """
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+
+def step(params, moments, batch):
+    def loss(params):
+        x = batch["x"]
+        for layer in params["layers"]:
+            x = jnp.tanh(x @ layer["w"] + layer["b"])
+        jax.debug.print("left in")
+        return jnp.mean(x**2)
+
+    grads = jax.grad(loss)(params)
+    moments = jax.tree.map(lambda m, g: 0.9 * m + g, moments, grads)
+    return jax.tree.map(lambda p, m: p - m, params, moments), moments
+
+
+def build(mesh, depth=2, width=32):
+    def array(shape, *spec):
+        return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=NamedSharding(mesh, P(*spec)))
+
+    axis = mesh.axis_names[-1]
+    params = {"layers": [{"w": array((width, width), axis, None), "b": array((width,))} for _ in range(depth)]}
+    batch = {"x": array((16, width), mesh.axis_names[0], None)}
+    return SimpleNamespace(
+        fn=step, args=(params, params, batch), kwargs={}, donate=("params", "moments"), static=()
+    )
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("init")
+    (folder / "src").mkdir()
+    (folder / "src/their_step.py").write_text(STEP)
+    return folder
+
+
+def cli(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "contract_lint", *arguments], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+
+
+def test_what_it_writes_passes_verify(project: Path) -> None:
+    done = cli(
+        project,
+        "init",
+        "their_step:build",
+        "--target",
+        "cpu:4",
+        "--mesh",
+        "data=2,fsdp=2",
+        "--path",
+        "src",
+        "--arg",
+        "depth=3",
+        "-o",
+        "contracts.contract.yaml",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("PASS their-step on cpu:4")
+    loaded = load_contract(project / "contracts.contract.yaml", project)
+    assert loaded.findings == [] and loaded.contract is not None
+    contract = loaded.contract
+    assert contract.mesh is not None and contract.mesh.axes == {"data": 2, "fsdp": 2}
+    section = contract.step["train"]
+    assert (section.path, section.args, section.donate) == (["src"], {"depth": 3}, ["params", "moments"])
+    assert contract.parameters is not None
+    assert {rule.match: rule.axes for rule in contract.parameters.rules} == {"w": ["fsdp", None], "b": [None]}
+    assert contract.collectives is not None and contract.collectives.expect != "closed_form"
+    assert contract.collectives.expect and all(row.review for row in contract.collectives.expect)
+    assert contract.graph is not None and contract.graph.host_callbacks == "allow"
+    verified = cli(project, "verify", "contracts.contract.yaml")
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_an_existing_file_is_left_alone(project: Path) -> None:
+    (project / "mine.contract.yaml").write_text("x")
+    done = cli(project, "init", "their_step:build", "--target", "cpu:4", "--path", "src", "-o", "mine.contract.yaml")
+    assert done.returncode == 2 and "exists already" in done.stderr
+    assert (project / "mine.contract.yaml").read_text() == "x"
+
+
+def test_a_step_that_does_not_trace_is_one_sentence_at_its_line(project: Path) -> None:
+    (project / "src/wrong_step.py").write_text(STEP.replace('x @ layer["w"]', 'x @ layer["w"][:5]'))
+    done = cli(project, "init", "wrong_step:build", "--target", "cpu:4", "--mesh", "data=2,fsdp=2", "--path", "src")
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert "wrong_step.py:13" in done.stderr
+    assert not (project / "wrong_step.contract.yaml").exists()

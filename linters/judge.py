@@ -21,9 +21,11 @@ def judge_contract(loaded: LoadedContract) -> list[Finding]:
 
 
 def evidence_of(loaded: LoadedContract, captures: Sequence[Capture], run: bool = False) -> list[StepEvidence]:
-    """One StepEvidence for each step of each capture; its ledgers are made once, for rules and reports alike."""
+    """One StepEvidence for each step of each capture; its ledgers are made once, for rules and reports."""
     return [
-        StepEvidence(loaded, capture, step, run_requested=run) for capture in captures for step in capture.steps.values()
+        StepEvidence(loaded, capture, step, run_requested=run)
+        for capture in captures
+        for step in capture.steps.values()
     ]
 
 

@@ -73,7 +73,7 @@ class Placement:
         return NamedSharding(self.mesh, spec)
 
     def context(self) -> Any:
-        """Inside it, a bare PartitionSpec means this mesh, also while tracing."""
+        """While tracing (under `jax.jit`, `jax.eval_shape`, ...), inside it a bare PartitionSpec means this mesh."""
         return jax.sharding.use_abstract_mesh(self.mesh.abstract_mesh)
 
 

@@ -55,8 +55,9 @@ class TrainState:
 class TrainStep:
     """One configured step. Its public attributes are what a contract's build function returns.
 
-    fn: the step, not jitted.  args: its abstract arguments, placed.  donate: argument names whose buffers are reused.
-    carry: output position -> the argument it replaces in the next step.
+    fn: the step, not jitted but to be traced (as `loss_and_grads` and `loss_terms` are).  args: its abstract
+    arguments, placed.  donate: argument names whose buffers are reused. carry: output position -> the argument it
+    replaces in the next step.
     """
 
     donate = ("state",)

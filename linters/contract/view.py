@@ -11,14 +11,13 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ...contracts.finding import Finding
 from ...contracts.key import Key, format_key
 from ...contracts.load import LoadedContract
 from ...contracts.model.architecture import DenseModel, ListedModel
 from ...contracts.pattern import PathPattern
-from ...contracts.plan.error import PlanError
 from ...contracts.plan.parameters import Parameter, parameters_of
 from ..rule import Rule
 
@@ -174,25 +173,52 @@ class View:
     @cached_property
     def model(self) -> DenseModel | ListedModel | None:
         """The model, None where a value of it is missing or invalid. Unknown keys do not matter."""
-        section = self.mapping("model")
-        kinds = {"dense": DenseModel, "listed": ListedModel}
-        kind = kinds.get(section["kind"]) if isinstance(section.get("kind"), str) else None
+        kind = self._model_kind
         if kind is None:
             return None
         try:
-            return kind.model_validate({k: v for k, v in section.items() if k in kind.model_fields})
+            return kind.model_validate(self._model_fields(kind))
         except ValidationError:
             return None
 
+    @property
+    def _model_kind(self) -> type[DenseModel] | type[ListedModel] | None:
+        return {"dense": DenseModel, "listed": ListedModel}.get(self.text("model", "kind") or "")
+
+    def _model_fields(self, kind: type[BaseModel]) -> dict[str, Any]:
+        return {name: value for name, value in self.mapping("model").items() if name in kind.model_fields}
+
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of the model; none where it gives no shapes."""
-        if self.model is None:
-            return ()
+        """The parameters of the model by path and rank; none where it gives no paths.
+
+        Their shapes mean something only where `model` is valid: an invalid size hides no fault in a placement rule, so
+        it is replaced by one.
+        """
+        model = self.model
+        if model is None and self._model_kind is DenseModel:
+            model = self._model_of_ones()
+        if isinstance(model, DenseModel):
+            # Paths and ranks do not depend on whether the heads fit; rules on heads say where they do not.
+            width = model.head_dim or max(1, model.d_model // model.heads)
+            shared = model.kv_heads if model.heads % model.kv_heads == 0 else model.heads
+            model = model.model_copy(update={"head_dim": width, "kv_heads": shared})
+        return () if model is None else parameters_of(model)
+
+    def _model_of_ones(self) -> DenseModel | None:
+        fields = self._model_fields(DenseModel)
         try:
-            return parameters_of(self.model)
-        except PlanError:
-            return ()
+            DenseModel.model_validate(fields)
+        except ValidationError as error:
+            for detail in error.errors(include_url=False):
+                name = str(detail["loc"][0])
+                fields.pop(name, None)
+                if DenseModel.model_fields[name].is_required():
+                    fields[name] = 1
+        try:
+            return DenseModel.model_validate(fields)
+        except ValidationError:
+            return None
 
     @cached_property
     def rules(self) -> list[PlacementRule]:

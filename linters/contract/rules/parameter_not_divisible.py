@@ -45,7 +45,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         if view.text("optimizer", "placement") == "parameters"
         else [a for _, a in view.axes("optimizer", "placement")]
     )
-    for mesh in view.meshes:
+    for mesh in view.meshes if view.model is not None else ():
         uneven: dict[Key, list[str]] = {}
         for placed in view.placed:
             for dimension, logical in enumerate(placed.logical):

@@ -1,0 +1,221 @@
+"""Ledgers for people at a terminal: the first line is the answer, then totals, then the largest rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ...contracts.model import format_bytes
+from ...hlo_tools.collectives import Collective, CollectiveLedger
+from ...hlo_tools.memory import MemoryLedger
+from ...hlo_tools.scope import scope_of
+from ...hlo_tools.summary import SummaryLedger
+from ...hlo_tools.tensors import Tensor, TensorLedger
+from .cells import axes, bytes_or_dash
+from .printable import one_line, plural
+from .text import to_text
+
+SHOWN_ROWS = 40
+WIDE = 100
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) -> str:
+    """Totals by kind and axes, then every collective, largest traffic first."""
+    totals = ledger.totals()
+    sent = sum(total.ring_bytes for total in totals)
+    count = sum(total.count for total in totals)
+    first = f"{one_line(ledger.module)}: {plural(count, 'collective')} a step, {format_bytes(sent)} sent by each device"
+    if totals:
+        top = max(totals, key=lambda total: total.ring_bytes)
+        first += f"; most by {top.kind} over {axes(top.axes)} ({format_bytes(top.ring_bytes)})"
+    table = _table(("Totals", "axes"), ("count", "elements", "ring bytes"))
+    for total in sorted(totals, key=lambda total: -total.ring_bytes):
+        table.add_row(total.kind, one_line(axes(total.axes)), *_numbers(total.count, total.elements), _size(total))
+    rows = sorted(ledger.rows, key=lambda row: (-row.ring_bytes, row.order))
+    wide = width >= WIDE
+    each = _table(
+        ("Collective", "kind", "axes"),
+        ("count", *(("elements",) if wide else ()), "ring bytes"),
+        ("source", *(("scope",) if wide else ())),
+    )
+    for row in rows[:SHOWN_ROWS]:
+        each.add_row(*_collective(row, wide))
+    parts: list[RenderableType] = ["", table, "", each] if totals else []
+    parts += _left_out(len(rows), "collective")
+    if ledger.unknown_loops:
+        named = ", ".join(one_line(name) for name in ledger.unknown_loops[:5])
+        parts += ["", Text(f"Loops of unknown length, counted once: {named}", style="yellow")]
+    return to_text(parts, width, color, Text(first))
+
+
+def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
+    """What must fit, the live peak by class and by line, the timeline, and the buffers at the peak."""
+    first = f"{one_line(ledger.module)}: needs {format_bytes(ledger.need_bytes)} on each device"
+    first += f", {format_bytes(ledger.peak_bytes)} live at the peak"
+    if ledger.buffers:
+        name, size = next(iter(ledger.by_class.items()))
+        first += f"; most is {name.replace('_', ' ')} ({format_bytes(size)})"
+    sums = _table(("Must fit",), ("bytes",))
+    sums.add_row("arguments", format_bytes(ledger.argument_bytes))
+    if ledger.state_bytes is not None:
+        sums.add_row("  of which state", format_bytes(ledger.state_bytes))
+    sums.add_row("outputs not aliased", format_bytes(max(0, ledger.output_bytes - ledger.alias_bytes)))
+    sums.add_row("packed temporaries", format_bytes(ledger.temp_bytes))
+    sums.add_row("code", format_bytes(ledger.code_bytes))
+    parts: list[RenderableType] = ["", sums]
+    for space in ledger.spaces:
+        if space.number:
+            parts.append(Text(f"apart from it, {space.name}: {format_bytes(space.peak_bytes)} live at its own peak"))
+    if ledger.method != "heap-trace":
+        parts.append(Text("No heap trace: all temporaries are taken as live at once.", style="yellow"))
+    if not ledger.buffers:
+        return to_text(parts, width, color, Text(first))
+    classes = [(name.replace("_", " "), size) for name, size in ledger.by_class.items()]
+    parts += ["", _shares("At the peak, by class", classes, ledger.peak_bytes)]
+    lines = [(source or "(no line: arguments, constants)", size) for source, size in ledger.by_source[:10]]
+    parts += ["", _shares("By source line", lines, ledger.peak_bytes)]
+    scopes = [(scope, size) for scope, size in ledger.by_scope if scope][:10]
+    if scopes:
+        parts += ["", _shares("By scope or argument", scopes, ledger.peak_bytes)]
+    curve = sparkline(ledger.timeline, min(width, 120) - 2)
+    if curve:
+        at = f"peak at {one_line(ledger.peak_instruction or '?')}, step {ledger.peak_index} of the schedule"
+        parts += ["", Text(f"Live bytes over the schedule ({at})", style="bold"), Text(curve)]
+    wide = width >= WIDE
+    each = _table(("Live at the peak", "class"), ("bytes",), ("shape", *(("source",) if wide else ())))
+    for buffer in ledger.buffers[:SHOWN_ROWS]:
+        argument = buffer.source is None and buffer.first == 0 and buffer.scope
+        each.add_row(
+            one_line(buffer.scope if argument else buffer.name),
+            buffer.class_.replace("_", " "),
+            format_bytes(buffer.bytes),
+            one_line(buffer.shape),
+            *((tail(buffer.source or "", 34),) if wide else ()),
+        )
+    return to_text([*parts, "", each, *_left_out(len(ledger.buffers), "buffer")], width, color, Text(first))
+
+
+def tensors_text(ledger: TensorLedger, width: int, color: bool = False) -> str:
+    """Bytes by class, then every argument in argument order."""
+    first = f"{one_line(ledger.module)}: {format_bytes(ledger.state_bytes)} of state on each device"
+    first += f" in {plural(len(ledger.rows), 'array')}"
+    totals = _table(("Class",), ("arrays", "bytes per device"))
+    for name, size in sorted(ledger.totals().items(), key=lambda item: -item[1]):
+        count = sum(row.class_ == name for row in ledger.rows)
+        totals.add_row(name.replace("_", " "), f"{count:,}", format_bytes(size))
+    each = _table(("Tensor", "class", "shape", "placement"), ("bytes",), ("dtype",) if width >= WIDE else ())
+    for row in ledger.rows:
+        each.add_row(*_tensor(row, width >= WIDE))
+    return to_text(["", totals, "", each], width, color, Text(first))
+
+
+def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
+    """Size, host calls, the totals of the collectives and of memory."""
+    where = f"{plural(ledger.partitions, 'partition')}"
+    if ledger.replicas > 1:
+        where += f" x {plural(ledger.replicas, 'replica')}"
+    first = f"{one_line(ledger.module)}: {plural(ledger.instructions, 'instruction')} in "
+    first += f"{plural(ledger.computations, 'computation')}, {where}"
+    work = _table(("Instructions",), ("count",))
+    for name, count in list(ledger.opcodes.items())[:12]:
+        work.add_row(one_line(name), f"{count:,}")
+    parts: list[RenderableType] = ["", work]
+    if ledger.custom_calls:
+        calls = _table(("Custom calls",), ("count",))
+        for name, count in list(ledger.custom_calls.items())[:12]:
+            calls.add_row(one_line(name), f"{count:,}")
+        parts += ["", calls]
+    if ledger.host:
+        talk = "talks" if ledger.host == 1 else "talk"
+        parts += ["", Text(f"{plural(ledger.host, 'instruction')} {talk} to the host", style="yellow")]
+    totals = ledger.collectives.totals()
+    if totals:
+        table = _table(("Collectives", "axes"), ("count", "elements", "ring bytes"))
+        for total in sorted(totals, key=lambda total: -total.ring_bytes):
+            table.add_row(total.kind, one_line(axes(total.axes)), *_numbers(total.count, total.elements), _size(total))
+        parts += ["", table]
+    if ledger.memory is not None:
+        memory = _table(("Memory per device",), ("bytes",))
+        memory.add_row("must fit", format_bytes(ledger.memory.need_bytes))
+        memory.add_row("live at the peak", format_bytes(ledger.memory.peak_bytes))
+        memory.add_row("state", bytes_or_dash(ledger.memory.state_bytes))
+        parts += ["", memory]
+    return to_text(parts, width, color, Text(first))
+
+
+def sparkline(points: Sequence[tuple[int, int]], width: int) -> str:
+    """The curve (index, value) as one line of blocks: each column shows the largest value in its part of the range."""
+    if len(points) < 2 or width < 1:
+        return ""
+    last = points[-1][0]
+    columns = [0] * min(width, last + 1)
+    for position, (index, value) in enumerate(points):
+        end = points[position + 1][0] - 1 if position + 1 < len(points) else last
+        for column in range(index * len(columns) // (last + 1), end * len(columns) // (last + 1) + 1):
+            columns[column] = max(columns[column], value)
+    top = max(columns) or 1
+    return "".join(_BLOCKS[value * (len(_BLOCKS) - 1) // top] for value in columns)
+
+
+def _collective(row: Collective, wide: bool) -> tuple[str, ...]:
+    count = f"{row.count:,}" if row.count == row.count_min else f"{row.count_min:,}-{row.count:,}"
+    cells = [one_line(row.name), row.kind, one_line(axes(row.axes)), count]
+    cells += [f"{row.elements:,} {row.dtype}"] if wide else []
+    cells += [format_bytes(row.ring_bytes), tail(row.source or "", 34 if wide else 20)]
+    return (*cells, tail(scope_of(row.scope), 20)) if wide else tuple(cells)
+
+
+def _tensor(row: Tensor, wide: bool) -> tuple[str, ...]:
+    shape = "x".join(map(str, row.global_shape)) or "scalar"
+    if wide and row.local_shape is not None and row.local_shape != row.global_shape:
+        shape += f" -> {'x'.join(map(str, row.local_shape))}"
+    spec = "?" if row.spec is None else ", ".join(",".join(part) or "-" for part in row.spec)
+    dtype = (row.dtype,) if wide else ()
+    return one_line(row.path), row.class_.replace("_", " "), shape, one_line(spec), bytes_or_dash(row.bytes), *dtype
+
+
+def tail(text: str, limit: int) -> str:
+    """The end of a path or scope, at most `limit` characters: what tells two of them apart stands there."""
+    line = one_line(text)
+    return line if len(line) <= limit else f"…{line[1 - limit :]}"
+
+
+def _shares(title: str, rows: Iterable[tuple[str, int]], whole: int) -> Table:
+    table = _table((title,), ("bytes", "share"))
+    for name, size in rows:
+        table.add_row(one_line(name), format_bytes(size), f"{100 * size / (whole or 1):.1f} %")
+    return table
+
+
+def _numbers(*values: int) -> tuple[str, ...]:
+    return tuple(f"{value:,}" for value in values)
+
+
+def _size(total: object) -> str:
+    return format_bytes(getattr(total, "ring_bytes", 0))
+
+
+def _left_out(count: int, noun: str) -> list[RenderableType]:
+    if count <= SHOWN_ROWS:
+        return []
+    return [Text(f"{plural(count - SHOWN_ROWS, f'smaller {noun}')} not shown; --format json has all", style="dim")]
+
+
+def _table(left: Sequence[str], right: Sequence[str], more: Sequence[str] = ()) -> Table:
+    """A borderless table: text columns, number columns, text columns."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    for position, name in enumerate((*left, *right, *more)):
+        number = len(left) <= position < len(left) + len(right)
+        table.add_column(
+            name,
+            justify="right" if number else "left",
+            overflow="fold",
+            no_wrap=number,
+            header_style="bold" if position == 0 else "dim",
+        )
+    return table

@@ -1,0 +1,52 @@
+"""One ledger in the format that was asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Literal
+
+from ...hlo_tools.collectives import CollectiveLedger
+from ...hlo_tools.memory import MemoryLedger
+from ...hlo_tools.summary import SummaryLedger
+from ...hlo_tools.tensors import TensorLedger
+from .ledger_text import collectives_text, memory_text, summary_text, tensors_text
+
+Ledger = CollectiveLedger | MemoryLedger | TensorLedger | SummaryLedger
+LedgerFormat = Literal["text", "json", "markdown"]
+
+_TEXT: dict[type, Callable[[Any, int, bool], str]] = {
+    CollectiveLedger: collectives_text,
+    MemoryLedger: memory_text,
+    TensorLedger: tensors_text,
+    SummaryLedger: summary_text,
+}
+
+
+def render_ledger(ledger: Ledger, format: LedgerFormat = "text", width: int = 100, color: bool = False) -> str:
+    """The ledger as text for a terminal of `width` columns, as JSON in its published shape, or as Markdown.
+
+    The same bytes for the same ledger, format, width and colour.
+    """
+    if format == "json":
+        return json.dumps(ledger.as_json(), indent=2, ensure_ascii=False) + "\n"
+    if format == "markdown":
+        return markdown(ledger)
+    return _TEXT[type(ledger)](ledger, width, color)
+
+
+def markdown(ledger: Ledger) -> str:
+    """The ledger for a comment or a note."""
+    from .ledger_markdown import collectives_markdown, memory_markdown, tensors_markdown
+
+    views: dict[type, Callable[[Any], str]] = {
+        CollectiveLedger: collectives_markdown,
+        MemoryLedger: memory_markdown,
+        TensorLedger: tensors_markdown,
+    }
+    if isinstance(ledger, SummaryLedger):
+        parts = [f"### {ledger.module}: {ledger.instructions:,} instructions, {ledger.partitions:,} partitions\n"]
+        parts.append(collectives_markdown(ledger.collectives))
+        parts += [memory_markdown(ledger.memory)] if ledger.memory is not None else []
+        return "\n".join(parts)
+    return views[type(ledger)](ledger)

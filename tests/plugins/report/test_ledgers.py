@@ -1,0 +1,146 @@
+import json
+
+import pytest
+from contract_lint.contracts.manifest import Leaf, MemoryFacts, MeshFact, StepFacts
+from contract_lint.hlo_tools.collectives import collectives
+from contract_lint.hlo_tools.memory import Buffer, MemoryLedger, Space, memory
+from contract_lint.hlo_tools.module import parse_hlo
+from contract_lint.hlo_tools.summary import summary
+from contract_lint.hlo_tools.tensors import tensors
+from contract_lint.plugins.report.ledger_text import sparkline, tail
+from contract_lint.plugins.report.ledgers import Ledger, render_ledger
+
+MESH = MeshFact(axes={"data": 2, "fsdp": 4}, device_ids=list(range(8)))
+LONG = "a/very/long/path/to/" + "deep/" * 30 + "step.py:12"
+HLO = """HloModule jit_step, num_partitions=8
+
+add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+ENTRY main (x: f32[16,64]) -> f32[64,64] {
+  %x = f32[16,64]{1,0} parameter(0)
+  %call = f32[16,64]{1,0} custom-call(%x), custom_call_target="xla_ffi_python_cpu_callback"
+  %g = f32[64,64]{1,0} all-gather(%call), channel_id=1, replica_groups={{0,1,2,3},{4,5,6,7}}, dimensions={0}, use_global_device_ids=true, metadata={op_name="jit(step)/block/reshard" source_file="SOURCE" source_line=12}
+  ROOT %r = f32[64,64]{1,0} all-reduce(%g), channel_id=2, replica_groups={{0,4},{1,5},{2,6},{3,7}}, use_global_device_ids=true, to_apply=%add
+}
+""".replace("SOURCE", LONG.removesuffix(":12"))  # noqa: E501
+
+
+def buffer(name: str, size: int, **facts: object) -> Buffer:
+    base: dict = {
+        "unpadded_bytes": size,
+        "shape": "f32[4]{0}",
+        "class_": "gradient",
+        "scope": "",
+        "source": LONG,
+        "first": 1,
+    }
+    return Buffer(name=name, bytes=size, last=3, **(base | facts))
+
+
+def memory_ledger() -> MemoryLedger:
+    buffers = [buffer("fusion.1", 3000), buffer("x", 1000, class_="parameter", scope="state/w", source=None, first=0)]
+    return MemoryLedger(
+        module="jit_step\x1b[31m",
+        method="heap-trace",
+        peak_bytes=4000,
+        argument_bytes=1000,
+        output_bytes=900,
+        alias_bytes=800,
+        temp_bytes=3500,
+        code_bytes=5,
+        state_bytes=990,
+        peak_index=2,
+        peak_instruction="fusion.1",
+        buffers=buffers,
+        timeline=[(0, 1000), (2, 4000), (5, 1500)],
+        spaces=[Space(0, "device", 1000, 3500, 4000), Space(1, "vmem", 0, 64, 64)],
+    )
+
+
+def ledgers() -> dict[str, Ledger]:
+    module = parse_hlo(HLO)
+    leaf = Leaf(
+        argument="state", path="params/" + "w" * 90, shape=[8, 6], dtype="float32", spec=[["fsdp"], []], bytes=48
+    )
+    facts = StepFacts(step="train", entry="m:b", arguments=[leaf.model_copy(update={"local_shape": [2, 6]})])
+    return {
+        "collectives": collectives(module, MESH),
+        "memory": memory_ledger(),
+        "tensors": tensors(facts, MESH),
+        "summary": summary(module, MESH, memory_ledger()),
+    }
+
+
+@pytest.mark.parametrize("kind", ["collectives", "memory", "tensors", "summary"])
+@pytest.mark.parametrize("width", [80, 120])
+def test_text_fits_its_width_and_is_the_same_each_time(kind: str, width: int) -> None:
+    text = render_ledger(ledgers()[kind], "text", width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "\x1b" not in text
+    assert text == render_ledger(ledgers()[kind], "text", width)
+
+
+@pytest.mark.parametrize("kind", ["collectives", "memory", "tensors", "summary"])
+def test_json_is_the_ledgers_own_shape(kind: str) -> None:
+    ledger = ledgers()[kind]
+    assert json.loads(render_ledger(ledger, "json")) == json.loads(json.dumps(ledger.as_json()))
+    assert "schema_version" in ledger.as_json()
+
+
+@pytest.mark.parametrize("kind", ["collectives", "memory", "tensors", "summary"])
+def test_markdown_has_a_table(kind: str) -> None:
+    text = render_ledger(ledgers()[kind], "markdown")
+    assert text.startswith("### ")
+    assert "|---" in text.replace(" ", "").replace(":", "")
+
+
+def test_the_first_line_of_collectives_names_the_largest_traffic() -> None:
+    first, *rest = render_ledger(ledgers()["collectives"], "text", 200).splitlines()
+    ring = 2 * 64 * 64 * 4 * 1 // 2, 64 * 64 * 4 * 3 // 4
+    assert first == (
+        "jit_step: 2 collectives a step, 28.00 KiB sent by each device; most by all-reduce over data (16.00 KiB)"
+    )
+    assert sum(ring) == 28 * 1024
+    assert any("all-gather" in line and "fsdp" in line and "step.py:12" in line and "block" in line for line in rest)
+
+
+def test_the_first_line_of_memory_names_need_peak_and_largest_class() -> None:
+    lines = render_ledger(ledgers()["memory"], "text", 120).splitlines()
+    assert lines[0].startswith(
+        "jit_step\\x1b[31m: needs 4.50 KiB on each device, 3.91 KiB live at the peak; most is gradient"
+    )
+    assert any(line.split()[:2] == ["gradient", "2.93"] and "75.0 %" in line for line in lines)
+    assert any("vmem" in line and "64 B" in line for line in lines)
+    assert any(line.startswith("state/w") for line in lines)
+    assert any(set(line) <= set("▁▂▃▄▅▆▇█") and "█" in line for line in lines)
+
+
+def test_memory_without_a_heap_trace_says_so() -> None:
+    sums = MemoryFacts(argument_bytes=100, output_bytes=60, alias_bytes=50, temp_bytes=30, code_bytes=7)
+    text = render_ledger(memory(None, facts=StepFacts(step="train", entry="m:b", memory=sums)), "text", 80)
+    assert "No heap trace" in text
+    assert text.startswith("train: needs 147 B on each device, 140 B live at the peak\n")
+
+
+def test_the_summary_counts_what_talks_to_the_host() -> None:
+    made = ledgers()["summary"]
+    assert (made.host, made.custom_calls, made.partitions) == (1, {"xla_ffi_python_cpu_callback": 1}, 8)  # type: ignore[union-attr]
+    assert "1 instruction talks to the host" in render_ledger(made, "text", 80)
+
+
+def test_long_ledgers_say_what_they_leave_out() -> None:
+    ledger = memory_ledger()
+    ledger.buffers += [buffer(f"b{i}", 1) for i in range(60)]
+    assert "22 smaller buffers not shown" in render_ledger(ledger, "text", 80)
+
+
+def test_sparklines_and_tails() -> None:
+    assert sparkline([(0, 0), (3, 70), (4, 0)], 80) == "▁▁▁█▁"
+    assert sparkline([(0, 5), (99_999, 10)], 10) == "▄▄▄▄▄▄▄▄▄█"
+    assert sparkline([(0, 5)], 10) == ""
+    assert tail("runtime/trainer/step.py:12", 12) == "…/step.py:12"
+    assert tail("short.py:1", 12) == "short.py:1"

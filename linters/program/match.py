@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
 from ...contracts.errors import ContractLintError
-from ...contracts.model import AllowedCollective, CollectivesSection, as_axes
+from ...contracts.model import as_axes
+from ...contracts.plan import PlannedCollective, without_allowed
 from ...hlo_tools.collectives import Collective
 from ..evidence import StepEvidence
 
@@ -59,7 +60,7 @@ def promises(evidence: StepEvidence) -> dict[Group, Promise] | None:
         return None
     if section.expect == "closed_form":
         return _closed_form(evidence)
-    order = _axis_order(evidence)
+    order = list(evidence.mesh.axes) if evidence.mesh is not None else []
     return {
         (row.kind, _ordered(as_axes(row.axes), order)): Promise(row.count, row.elements, f"collectives.expect[{index}]")
         for index, row in enumerate(section.expect)
@@ -67,19 +68,19 @@ def promises(evidence: StepEvidence) -> dict[Group, Promise] | None:
 
 
 def _closed_form(evidence: StepEvidence) -> dict[Group, Promise] | None:
-    plan = evidence.collective_plan
-    if isinstance(plan, ContractLintError):
+    plan, section = evidence.collective_plan, evidence.contract.collectives
+    if isinstance(plan, ContractLintError) or section is None:
         return None
-    grouped: dict[Group, list] = defaultdict(list)
-    for row in plan.rows:
-        grouped[row.kind, tuple(row.axes)].append(row)
+    grouped: dict[Group, list[PlannedCollective]] = defaultdict(list)
+    for row in without_allowed(plan.rows, section.allow).kept:
+        grouped[row.kind, row.axes].append(row)
     return {
         group: Promise(
             count=sum(row.count for row in rows),
             elements=sum(row.elements for row in rows),
             key="collectives.expect",
             terms=tuple((row.count, row.elements) for row in rows),
-            explanation=tuple(f"{row.term}: {row.formula} = {row.elements:,} elements" for row in rows),
+            explanation=tuple(f"{row.what}, {row.term}: {row.formula} = {row.elements:,}" for row in rows),
         )
         for group, rows in grouped.items()
     }
@@ -88,26 +89,15 @@ def _closed_form(evidence: StepEvidence) -> dict[Group, Promise] | None:
 def differences(evidence: StepEvidence) -> list[Difference]:
     """Every group of collectives that is not as promised, in program order."""
     expected = promises(evidence)
-    ledger = evidence.partitioned
-    section = evidence.contract.collectives
+    ledger, section = evidence.partitioned, evidence.contract.collectives
     if expected is None or ledger is None or section is None:
         return []
-    order = _axis_order(evidence)
     found: dict[Group, list[Collective]] = defaultdict(list)
-    for row in ledger.rows:
-        group = (row.kind, row_axes(row))
-        if group in expected or not is_allowed(row, section, order):
-            found[group].append(row)
-    changed: list[Difference] = []
-    for group in dict.fromkeys([*found, *expected]):
-        promise = expected.get(group)
-        rows = found.get(group, [])
-        if promise is not None:
-            rows = _without_allowed(rows, promise, section, order)
-        difference = _compare(group, promise, rows)
-        if difference is not None:
-            changed.append(difference)
-    return _pair_moved(changed)
+    for row in without_allowed(ledger.rows, section.allow).kept:
+        found[row.kind, row_axes(row)].append(row)
+    groups = dict.fromkeys([*found, *expected])
+    changed = [_compare(group, expected.get(group), found.get(group, [])) for group in groups]
+    return _pair_moved([difference for difference in changed if difference is not None])
 
 
 def row_axes(row: Collective) -> tuple[str, ...]:
@@ -115,24 +105,6 @@ def row_axes(row: Collective) -> tuple[str, ...]:
     if row.axes is None:
         return ("unknown",)
     return (row.axes,) if isinstance(row.axes, str) else tuple(row.axes)
-
-
-def is_allowed(row: Collective, section: CollectivesSection, order: Sequence[str]) -> bool:
-    """Whether an `allow` entry covers this row: kind, axes, and the elements of one execution."""
-    return any(_covers(entry, row, order) for entry in section.allow)
-
-
-def _covers(entry: AllowedCollective, row: Collective, order: Sequence[str]) -> bool:
-    each = row.elements // max(row.count, 1)
-    return row.kind == entry.kind and row_axes(row) == _ordered(as_axes(entry.axes), order) and each <= entry.elements_max
-
-
-def _without_allowed(
-    rows: list[Collective], promise: Promise, section: CollectivesSection, order: Sequence[str]
-) -> list[Collective]:
-    """A group that is promised may hold allowed rows besides: they are left out where that makes it agree."""
-    kept = [row for row in rows if not is_allowed(row, section, order)]
-    return rows if _agrees(promise, rows) else kept
 
 
 def _agrees(promise: Promise, rows: Iterable[Collective]) -> bool:
@@ -184,32 +156,24 @@ def _culprits(promise: Promise, rows: list[Collective], more: int, larger: int) 
 
 def _pair_moved(changed: list[Difference]) -> list[Difference]:
     """A missing collective and an unplanned one of the same kind and size are one that runs over another axis."""
-    missing = [d for d in changed if d.problem == "missing" and d.promised is not None and d.count == 0]
+    absent = {id(d): d for d in changed if d.problem == "missing" and d.count == 0}
     result: list[Difference] = []
-    paired: set[int] = set()
     for difference in changed:
-        if difference.problem != "unplanned" or difference.promised is not None:
-            continue
-        for index, candidate in enumerate(missing):
-            promise = candidate.promised
-            if index in paired or candidate.kind != difference.kind or promise is None:
-                continue
-            if promise.count == difference.count and promise.elements in (None, difference.elements):
-                paired.add(index)
-                result.append(
-                    Difference(
-                        "moved", difference.kind, difference.axes, promise, difference.count, difference.elements,
-                        difference.rows, moved_from=candidate.axes,
-                    )
-                )
-                break
-    moved_rows = {id(d.rows) for d in result}
-    dropped = {id(missing[index]) for index in paired}
-    return [d for d in changed if id(d.rows) not in moved_rows or d.problem != "unplanned" if id(d) not in dropped] + result
+        origin = next((a for a in absent.values() if _is_moved(difference, a)), None)
+        if origin is not None:
+            del absent[id(origin)]
+            difference = replace(difference, problem="moved", promised=origin.promised, moved_from=origin.axes)
+        result.append(difference)
+    kept = {id(d) for d in absent.values()}
+    return [d for d in result if d.problem != "missing" or d.count > 0 or id(d) in kept]
 
 
-def _axis_order(evidence: StepEvidence) -> list[str]:
-    return list(evidence.mesh.axes) if evidence.mesh is not None else []
+def _is_moved(difference: Difference, absent: Difference) -> bool:
+    promise = absent.promised
+    if difference.problem != "unplanned" or difference.promised is not None or promise is None:
+        return False
+    same_size = promise.count == difference.count and promise.elements in (None, difference.elements)
+    return difference.kind == absent.kind and same_size
 
 
 def _ordered(axes: tuple[str, ...], order: Sequence[str]) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ from math import prod
 from typing import Any
 
 from ...contracts.errors import ContractLintError
+from ...contracts.plan import without_allowed
 from ...hlo_tools.canonical import explain
 from ...hlo_tools.collectives import CollectiveLedger, Total
 from ...linters.evidence import StepEvidence
-from ...linters.program.match import Group, Problem, Promise, differences, is_allowed, promises, row_axes
+from ...linters.program.match import Group, Problem, Promise, differences, promises, row_axes
 from .tables import CollectiveRow, CollectiveVerdict, ComparisonRow, MemoryTable, RunTable, StepTables, TensorRow
 
 STATE_CLASSES = ("parameter", "optimizer_slot")
@@ -87,8 +88,7 @@ def _verdict(
         [row for row in evidence.partitioned.rows if (row.kind, row_axes(row)) == group] if evidence.partitioned else []
     )
     section = evidence.contract.collectives
-    order = list(evidence.mesh.axes) if evidence.mesh is not None else []
-    if section is not None and rows and all(is_allowed(row, section, order) for row in rows):
+    if section is not None and rows and not without_allowed(rows, section.allow).kept:
         return "allowed"
     return "rewritten"
 
@@ -135,7 +135,7 @@ def _tensors(evidence: StepEvidence) -> tuple[TensorRow, ...]:
     plan = evidence.tensor_plan
     planned: dict[str, int] = defaultdict(int)
     if not isinstance(plan, ContractLintError):
-        for row in plan.rows:
+        for row in plan.tensors:
             planned[row.role] += row.bytes
     grouped: dict[str, list[Any]] = defaultdict(list)
     for tensor in evidence.tensors.rows:

@@ -26,44 +26,45 @@ from collections.abc import Iterable
 
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding
+from ....contracts.model import DenseModel, ListedModel
+from ....contracts.plan.parameters import parameters_of
 from ...evidence import StepEvidence
 from ...rule import Rule
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
-    plan = evidence.tensor_plan
-    if evidence.contract.model is None or isinstance(plan, ContractLintError):
+    model = evidence.contract.model
+    if model is None:
         return
-    planned = {row.name: row for row in plan.rows if row.role == "parameter"}
-    found = {row.path: row for row in evidence.tensors.rows if row.class_ == "parameter"}
-    paired: dict[str, str] = {}
-    for name in planned:
-        path = next((p for p in found if p == name or p.endswith(f"/{name}")), None)
-        if path is not None:
-            paired[name] = path
+    try:
+        planned = {parameter.path: parameter for parameter in parameters_of(model)}
+    except ContractLintError:
+        return
+    found = {row.path: row.global_shape for row in evidence.tensors.rows if row.class_ == "parameter"}
+    pairs = {name: path for name in planned if (path := _path_of(name, found)) is not None}
     wrong: dict[str, list[str]] = defaultdict(list)
-    values: dict[str, tuple[int, int]] = {}
-    for name, path in paired.items():
-        want, have = tuple(planned[name].shape), tuple(found[path].global_shape)
-        if want == have:
+    numbers: dict[str, tuple[str, int, int]] = {}
+    for name, path in pairs.items():
+        dims, have = planned[name].dims, found[path]
+        line = f"{path}: {list(have)}, promised {list(planned[name].shape)}"
+        if len(dims) != len(have):
+            wrong["model"].append(line)
             continue
-        if len(want) != len(have):
-            wrong["model"].append(f"{path}: {list(have)}, promised {list(want)}")
-            continue
-        for key, expected, size in zip(planned[name].keys, want, have, strict=True):
-            if expected != size:
-                wrong[key].append(f"{path}: {list(have)}, promised {list(want)}")
-                values.setdefault(key, (expected, size))
-    absent = [f"{name}: promised {list(planned[name].shape)}, not in the program" for name in planned if name not in paired]
-    extra = [f"{path}: {list(found[path].global_shape)}, not promised" for path in found if path not in paired.values()]
-    if absent or extra:
-        key = _key_of_set(absent, extra)
-        wrong[key] = absent + extra
+        for dim, size in zip(dims, have, strict=True):
+            if dim.value != size:
+                key = _key(model, name, dim.text)
+                wrong[key].append(line)
+                numbers.setdefault(key, (_formula(model, dim.text), dim.value, size))
+    known = set(pairs.values())
+    odd = [f"{name}: promised {list(planned[name].shape)}, not in the program" for name in planned if name not in pairs]
+    odd += [f"{path}: {list(shape)}, not promised" for path, shape in found.items() if path not in known]
+    if odd:
+        wrong[_key_of_set(odd)] += odd
     for key, lines in wrong.items():
-        expected, size = values.get(key, (None, None))
-        numbers = f": the contract gives {expected:,}, the program {size:,}" if expected is not None else ""
+        formula, expected, size = numbers.get(key, (None, None, None))
+        text = f": {formula} is {expected:,} in the contract, {size:,} in the program" if formula else ""
         yield RULE.finding(
-            f"the step's parameters do not fit {key}{numbers} ({len(lines)} parameter{'s' if len(lines) != 1 else ''})",
+            f"the step's parameters do not fit {key}{text} ({len(lines)} parameter{'s' if len(lines) != 1 else ''})",
             subject=key,
             location=evidence.place(key),
             key=key,
@@ -74,9 +75,25 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         )
 
 
-def _key_of_set(absent: list[str], extra: list[str]) -> str:
+def _path_of(name: str, found: Iterable[str]) -> str | None:
+    return next((path for path in found if path == name or path.endswith(f"/{name}")), None)
+
+
+def _key(model: DenseModel | ListedModel, name: str, symbol: str) -> str:
+    """The contract key of a dimension: the first factor of its formula, or the listed parameter itself."""
+    return f"model.{symbol.split(' ')[0]}" if isinstance(model, DenseModel) else f"model.parameters.{name}"
+
+
+def _formula(model: DenseModel | ListedModel, symbol: str) -> str:
+    """The dimension's formula in contract keys, with a derived head width written out."""
+    if not isinstance(model, DenseModel):
+        return "the dimension"
+    return symbol if model.head_dim is not None else symbol.replace("head_dim", "d_model / heads")
+
+
+def _key_of_set(odd: list[str]) -> str:
     """The key that decides whether these parameters exist at all."""
-    names = " ".join(absent + extra)
+    names = " ".join(odd)
     if "lm_head" in names:
         return "model.tied"
     return "model.mlp" if "w_gate" in names else "model"

@@ -39,7 +39,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         return
     for dot in jaxpr.dots:
         operands = {dot.lhs, dot.rhs}
-        if operands == {section.compute} or not all(name.startswith(("float", "bfloat")) for name in operands):
+        # The transpose of a product with a wide result has one wide operand; only a product without any narrow one
+        # was made wide by a promotion.
+        if section.compute in operands or not all(name.startswith(("float", "bfloat")) for name in operands):
             continue
         frame = dot.frames[0] if dot.frames else None
         yield RULE.finding(

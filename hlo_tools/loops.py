@@ -10,6 +10,8 @@ from .instruction import Instruction
 from .module import Computation, HloModule
 from .trip_counts import trip_count
 
+# Nested trip counts beyond this are no program.
+_MAX_BITS = 512
 # Opcodes whose computations are worth following. `async-update` and `async-done` name the computation their
 # `async-start` runs: they run nothing. Reducers, comparators and the like hold scalar code and run per element.
 _CALLERS = frozenset(
@@ -75,6 +77,8 @@ def executions(module: HloModule, cost: Mapping[str, int] | None = None) -> Exec
     count, least, depth = {entry: 1}, {entry: 1}, {entry: 0}
     unknown: dict[str, dict[str, None]] = {entry: {}}
     for name in order:
+        if count[name].bit_length() > _MAX_BITS:
+            raise ContractLintError(f"computation {name!r} would run more than 2**{_MAX_BITS} times")
         for call in calls.get(name, ()):
             most, fewest = _choices(call, totals)
             for callee in dict.fromkeys(call.callees):

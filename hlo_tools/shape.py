@@ -29,6 +29,8 @@ _ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([^\[\]]*)\](?:\{([^{}]*)\}|\s+\{([\d:][
 _SKIP = re.compile(r"(?:\s|/\*.*?\*/|,)*", re.DOTALL)
 _PARENTHESISED = re.compile(r"([A-Z#*][A-Z]*)((?:\([^()]*\))+)")
 _MAX_DIGITS = 19
+_MAX_RANK = 256
+_MAX_DEPTH = 256
 
 
 def numpy_dtype(primitive: str) -> str:
@@ -298,6 +300,8 @@ def _array(match: re.Match[str]) -> Shape:
         layout = "".join(layout.split())
     if not sizes:
         return Shape(dtype, layout=layout)
+    if sizes.count(",") >= _MAX_RANK:
+        raise ContractLintError(f"a shape of more than {_MAX_RANK} dimensions: {match[0][:40]!r}")
     if "?" not in sizes and "<" not in sizes:
         return Shape(dtype, _integers(sizes), layout=layout)
     dims, dynamic = zip(*map(_dimension, sizes.split(",")), strict=True)
@@ -320,6 +324,8 @@ def scan_shape(text: str, start: int = 0) -> tuple[Shape, int]:
         if match:
             shape, at = _array(match), match.end()
         elif text.startswith("(", at):
+            if len(open_tuples) >= _MAX_DEPTH:
+                raise ContractLintError(f"tuples nested more than {_MAX_DEPTH} deep")
             open_tuples.append(("tuple", []))
             at += 1
             continue

@@ -36,7 +36,7 @@ _SHORT = 1 << 18
 _TABLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\n((?:[ \t]*\d+ [^\n]*(?:\n|\Z))*)")
 _HEADER = re.compile(r"\s*HloModule\s+([^\s,]+)")
 _BREAK = re.compile(r"""["'{}()\[\],\n]""")
-_COMMA = re.compile(r"\s*,\s*")
+_COMMA = re.compile(r"\s*,\s*(?=[A-Za-z_])")
 
 
 @dataclass(slots=True)
@@ -78,7 +78,11 @@ def read_header(text: str) -> tuple[str, tuple[int, int], dict[str, str], int]:
         name, at = match[1], match.end()
         end = at
         while comma := _COMMA.match(text, end):
-            end = _attribute_stop(text, comma.end())
+            try:
+                end = _attribute_stop(text, comma.end())
+            except ContractLintError as error:
+                place = Location("", *line_and_column(text, comma.end()))
+                raise ContractLintError(f"in the first line: {error.message}", place) from None
         attributes = (at, end)
         at = end
     tables: dict[str, str] = {}

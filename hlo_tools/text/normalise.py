@@ -135,6 +135,8 @@ class _Normaliser:
 
     def _header(self, at: int) -> int:
         text = self.text
+        if text.startswith("HloModule", at):
+            raise self._error(at, "a second HloModule begins here: give one module at a time")
         anonymous = _ANONYMOUS.match(text, at)
         match = None if anonymous else _COMPUTATION.match(text, at)
         if anonymous:

@@ -64,15 +64,15 @@ class TensorPlan:
     `batch_known` is False where the model does not say what its batch looks like: there are no batch rows then.
     """
 
-    tensors: tuple[PlannedTensor, ...]
+    rows: tuple[PlannedTensor, ...]
     batch_known: bool = True
 
     def of(self, role: Role) -> tuple[PlannedTensor, ...]:
-        return tuple(tensor for tensor in self.tensors if tensor.role == role)
+        return tuple(tensor for tensor in self.rows if tensor.role == role)
 
     def bytes_by_role(self) -> dict[str, int]:
         totals: dict[str, int] = dict.fromkeys(("parameter", "optimizer_slot", "batch", "counter"), 0)
-        for tensor in self.tensors:
+        for tensor in self.rows:
             totals[tensor.role] += tensor.bytes
         return totals
 
@@ -85,7 +85,7 @@ class TensorPlan:
     @property
     def argument_bytes(self) -> int | None:
         """State and batch: everything the step is called with. None where the batch is not known."""
-        return sum(tensor.bytes for tensor in self.tensors) if self.batch_known else None
+        return sum(tensor.bytes for tensor in self.rows) if self.batch_known else None
 
 
 def itemsize(dtype: str, key: str) -> int:

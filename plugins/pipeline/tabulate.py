@@ -135,7 +135,7 @@ def _tensors(evidence: StepEvidence) -> tuple[TensorRow, ...]:
     plan = evidence.tensor_plan
     planned: dict[str, int] = defaultdict(int)
     if not isinstance(plan, ContractLintError):
-        for row in plan.tensors:
+        for row in plan.rows:
             planned[row.role] += row.bytes
     grouped: dict[str, list[Any]] = defaultdict(list)
     for tensor in evidence.tensors.rows:

@@ -36,7 +36,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     plan = evidence.tensor_plan
     if evidence.contract.model is None or isinstance(plan, ContractLintError):
         return
-    planned = [row for row in plan.tensors if row.role in STATE]
+    planned = [row for row in plan.rows if row.role in STATE]
     found = [row for row in evidence.tensors.rows if row.class_ in STATE]
     expected_bytes = sum(row.bytes for row in planned)
     found_bytes = sum(row.bytes or 0 for row in found)

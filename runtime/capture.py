@@ -55,7 +55,8 @@ class StepCapture:
     @contextmanager
     def phase(self, name: Phase) -> Iterator[None]:
         """Time a phase; a recognised JAX error ends it and is kept, any other becomes a StepFailure."""
-        self.progress(f"{self.request.name}: {name}")
+        if name not in self.seconds:
+            self.progress(f"{self.request.name}: {name}")
         start = time.perf_counter()
         try:
             yield
@@ -269,7 +270,7 @@ def _compiled_facts(
             )
         )
         number += 1
-    names = leaf_facts.output_names(step, traced, wrapped)
+    names = leaf_facts.output_names(step, traced, wrapped, [leaf_facts.LeafName(a.argument, a.path) for a in arguments])
     memory = compiled.memory_analysis()
     capture.update(
         arguments=rows,

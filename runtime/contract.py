@@ -41,8 +41,8 @@ def capture_contract(
 
     `out`: the folder to write, None for one below `.contract-lint`. `run_steps` > 0 also executes the steps that
     often. `python`: the interpreter the user's code runs in. `timeout` in seconds. With `cache`, an unchanged capture
-    is used again. Raises ContractLintError for a step or target that does not exist, for a folder that is no capture, and
-    for whatever goes wrong in the child.
+    is used again. Raises ContractLintError for a step or target that does not exist, for a folder that is no capture,
+    and for whatever goes wrong in the child.
     """
     contract = loaded.contract
     if contract is None:

@@ -193,7 +193,7 @@ def _constants(closed: Any, collector: _Collector) -> list[ConstantFact]:
 
     def add(jaxpr: Any, values: Any) -> None:
         for variable, value in zip(open_jaxpr(jaxpr).constvars, values, strict=False):
-            shape = tuple(getattr(value, "shape", ()))
+            shape: tuple[int, ...] = tuple(getattr(value, "shape", ()))
             if id(value) in seen or not shape:
                 continue
             seen.add(id(value))

@@ -91,16 +91,24 @@ def joined(path: Iterable[Any], unbox: bool = True) -> str:
     return "/".join(key_name(key) for key in keys)
 
 
-def output_names(step: NormalisedStep, traced: Any, wrapped: bool) -> list[LeafName]:
-    """Paths of the trace's flat outputs. `wrapped`: nnx.jit returns (arguments, keywords, output)."""
+def output_names(step: NormalisedStep, traced: Any, wrapped: bool, arguments: Sequence[LeafName]) -> list[LeafName]:
+    """Paths of the trace's flat outputs. `wrapped`: nnx.jit returns (arguments, keywords, output).
+
+    The arguments it hands back are named as they went in (`arguments`), below the name of the argument.
+    """
+    paths = [path for path, _ in jax.tree_util.tree_flatten_with_path(traced.out_info)[0]]
+    if not wrapped:
+        return [LeafName("", joined(path)) for path in paths]
     found: list[LeafName] = []
-    for path, _ in jax.tree_util.tree_flatten_with_path(traced.out_info)[0]:
-        if wrapped and len(path) > 1 and key_name(path[0]) == "0" and key_name(path[1]).isdecimal():
-            position = int(key_name(path[1]))
-            name = step.positional_names[position] if position < len(step.args) else str(position)
-            found.append(LeafName("", "/".join([name, joined(path[2:])])))
+    going_in = {name: iter([a for a in arguments if a.argument == name]) for name in step.positional_names}
+    for path in paths:
+        position = int(key_name(path[1])) if key_name(path[0]) == "0" and key_name(path[1]).isdecimal() else -1
+        if 0 <= position < len(step.args):
+            name = step.positional_names[position]
+            same = next(going_in[name], None)
+            found.append(LeafName("", f"{name}/{same.path if same else joined(path[2:])}".rstrip("/")))
         else:
-            found.append(LeafName("", joined(path[1:] if wrapped else path)))
+            found.append(LeafName("", joined(path[1:])))
     return found
 
 

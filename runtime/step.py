@@ -97,8 +97,9 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
     names = _argument_names(fn, len(args), kwargs)
     already_jitted = hasattr(fn, "trace") and hasattr(fn, "lower")
     given = getattr(obj, "static", None)
-    static_names = _as_names("static", given if given not in (None, ()) else (static or ()), names)
-    donate_names = _as_names("donate", getattr(obj, "donate", None) or (), names)
+    # Position 0 is as good an entry as any, so emptiness is not asked by truth.
+    static_names = _as_names("static", (static or ()) if given is None or given == () else given, names)
+    donate_names = _as_names("donate", () if (donated := getattr(obj, "donate", None)) is None else donated, names)
     jitted = fn
     if not already_jitted:
         positional = names[: len(args)]

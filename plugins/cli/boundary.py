@@ -11,6 +11,8 @@ import click
 USAGE, BUG = 2, 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+LONGEST = 4_000
+"""Characters of a message that are shown; some hold what they complain about, such as a name of 20 MB."""
 
 
 def run(group: click.Group, argv: list[str] | None = None) -> int:
@@ -42,19 +44,19 @@ def run(group: click.Group, argv: list[str] | None = None) -> int:
 
 def _failed(error: Exception, debug: bool) -> int:
     from ...contracts.errors import ContractLintError
-    from ..report.printable import many_lines
+    from ..report.printable import cut, many_lines
 
     if debug:
         import traceback
 
         traceback.print_exception(error)
     if isinstance(error, ContractLintError):
-        click.echo(f"error: {many_lines(str(error))}", err=True)
+        click.echo(f"error: {many_lines(cut(str(error), LONGEST))}", err=True)
         return error.exit_code
     from ... import __version__
 
     click.echo(
-        f"internal error: {type(error).__name__}: {many_lines(str(error))} ({_raised_at(error)})\n"
+        f"internal error: {type(error).__name__}: {many_lines(cut(str(error), LONGEST))} ({_raised_at(error)})\n"
         f"This is a bug in contract-lint {__version__}, not in your code. Please report it with the command you ran, "
         "the contract, and the output of the same command with CONTRACT_LINT_DEBUG=1.",
         err=True,

@@ -7,15 +7,20 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.manifest import MeshFact, StepFacts
 from ...hlo_tools.capture import MANIFEST, Capture, gunzip, read_capture
+from ...hlo_tools.collectives import CollectiveLedger, collectives
+from ...hlo_tools.memory import MemoryLedger, memory
 from ...hlo_tools.module import HloModule, parse_hlo
 from ...hlo_tools.proto import HloProto, parse_proto
+from ...hlo_tools.summary import SummaryLedger, summary
+from ...hlo_tools.tensors import TensorLedger, tensors
 
+Parsed = TypeVar("Parsed")
 Stage = Literal["optimized", "partitioned"]
 GZIP = b"\x1f\x8b"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -51,9 +56,20 @@ def open_program(
 
     def proto() -> HloProto | None:
         plain = gunzip(data, Location(name)) if data.startswith(GZIP) else data
-        return None if _is_text(plain) else parse_proto(plain)
+        return None if _is_text(plain) else _placed(name, parse_proto, plain)
 
-    return Program(name, parse_hlo(data, name), mesh, None, proto)
+    return Program(name, _placed(name, lambda data: parse_hlo(data, name), data), mesh, None, proto)
+
+
+def _placed(name: str, parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
+    """What `parse` makes of `data`; an error without a file gets this one."""
+    try:
+        return parse(data)
+    except ContractLintError as error:
+        if error.location is not None and error.location.path:
+            raise
+        place = error.location or Location(name)
+        raise ContractLintError(error.message, Location(name, place.line, place.column), error.help) from None
 
 
 def parse_mesh(text: str) -> MeshFact:
@@ -93,3 +109,29 @@ def _read(path: Path) -> bytes:
 def _is_text(data: bytes) -> bool:
     """Whether these bytes are HLO text: the tags and lengths that a protobuf begins with are control characters."""
     return _CONTROL.search(data[:256]) is None
+
+
+def collectives_of(program: Program) -> CollectiveLedger:
+    """Every collective of the program."""
+    return collectives(program.module, program.mesh)
+
+
+def memory_of(program: Program) -> MemoryLedger:
+    """The memory of the program. Raises ContractLintError for a dump without buffer assignment, such as any text."""
+    return memory(program.proto(), program.module, program.facts)
+
+
+def tensors_of(program: Program) -> TensorLedger:
+    """The step's arguments. Raises ContractLintError for a dump: only a capture knows what an argument is."""
+    if program.facts is None:
+        raise ContractLintError(
+            "a dump does not say what its arguments are", Location(program.name), "give the folder of a capture"
+        )
+    return tensors(program.facts, program.mesh)
+
+
+def summary_of(program: Program) -> SummaryLedger:
+    """The program at a glance; without memory where nothing is known of it."""
+    proto = program.proto()
+    known = (proto is not None and proto.assignment is not None) or (program.facts and program.facts.memory)
+    return summary(program.module, program.mesh, memory_of(program) if known else None)

@@ -2,118 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from ....contracts.errors import ContractLintError
 from ....contracts.manifest import JaxprFacts
 from ....contracts.model import Contract
+from ....contracts.plan.tensors import plan_tensors
 from ....hlo_tools.canonical import canonical
 from ....hlo_tools.capture import Capture, StepCapture
 from ....hlo_tools.memory import memory
-from ....hlo_tools.tensors import Tensor, tensors
+from ....hlo_tools.tensors import Tensor, TensorLedger, tensors
 from .patterns import Spec, placement_rules
 
 REVIEW = "found by init, not yet confirmed"
-MIB = 1 << 20
-KIB = 1 << 10
+KIB, MIB = 1 << 10, 1 << 20
 HEADROOM = 1.1
 """The memory promise is what was found and a tenth: compilers differ by a few per cent from version to version."""
-_SLOTS = {2: "adamw", 1: "momentum"}
+_SLOTS = {2: "adamw", 1: "momentum", 0: "sgd"}
 
 
-def draft(name: str, step: Mapping[str, Any], target: str, capture: Capture) -> dict[str, Any]:
-    """The sections of a contract for the one step of `capture`; `step` holds its entry, path and args.
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A contract as plain data, keys in reading order, and what it leaves out and why."""
 
-    A section whose facts are missing or do not fit the contract's words is left out.
+    data: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def draft(name: str, step: Mapping[str, Any], target: str, capture: Capture) -> Draft:
+    """A contract for the one step of `capture`; `step` holds its entry, path and args.
+
+    A section whose facts are missing or do not fit the contract's words is left out with a note.
     """
     found = next(iter(capture.steps.values()))
-    rows = list(tensors(found.facts, capture.manifest.mesh).rows)
-    sections: dict[str, Any] = {
+    sections = _Sections(found, capture, tensors(found.facts, capture.manifest.mesh))
+    data = {
         "contract": 1,
         "name": name,
         "step": {found.name: dict(step) | _promises(found)},
         "targets": [target],
-        "mesh": _mesh(capture),
-        "dtypes": _dtypes(rows, found.facts.jaxpr),
-        "batch": _batch(rows),
-        "optimizer": _optimizer(rows),
-        "parameters": _parameters(rows),
-        "collectives": _collectives(found, capture),
+        "mesh": sections.mesh(),
+        "dtypes": sections.dtypes(),
+        "batch": sections.batch(),
+        "optimizer": sections.optimizer(),
+        "parameters": sections.parameters(),
+        "collectives": sections.collectives(),
         "memory": _memory(found),
         "graph": _graph(found.facts.jaxpr),
     }
-    kept = {key: value for key, value in sections.items() if value}
-    Contract.model_validate(kept)
-    return kept
+    kept = {key: value for key, value in data.items() if value}
+    return Draft(_with_model(kept, target, sections), tuple(sections.notes))
+
+
+@dataclass
+class _Sections:
+    """The sections that are read off ledgers; `notes` grows with what they cannot say."""
+
+    step: StepCapture
+    capture: Capture
+    ledger: TensorLedger
+    notes: list[str] = field(default_factory=list)
+
+    def mesh(self) -> dict[str, Any] | None:
+        mesh = self.capture.manifest.mesh
+        if mesh is None:
+            return None
+        return {"axes": dict(mesh.axes)} | ({"dcn": dict(mesh.dcn)} if mesh.dcn else {})
+
+    def dtypes(self) -> dict[str, str] | None:
+        """Only where every role has one dtype: a half-written section would promise the defaults for the rest."""
+        jaxpr = self.step.facts.jaxpr
+        dots = [dot for dot in (jaxpr.dots if jaxpr else ()) if _is_float(dot.lhs) and _is_float(dot.rhs)]
+        masters = {row.dtype for row in self.ledger.of("parameter") if _is_float(row.dtype)}
+        moments = {row.dtype for row in self.ledger.of("optimizer_slot") if _is_float(row.dtype)} or masters
+        by_role = {
+            "master": masters,
+            "compute": {name for dot in dots for name in (dot.lhs, dot.rhs)},
+            "moments": moments,
+        }
+        mixed = {role: found for role, found in by_role.items() if len(found) != 1}
+        for role, found in mixed.items():
+            self.notes.append(
+                f"dtypes: {role} is {', '.join(sorted(found)) or 'nowhere to be seen'}; a contract names one"
+            )
+        return None if mixed else {role: next(iter(found)) for role, found in by_role.items()}
+
+    def batch(self) -> dict[str, Any] | None:
+        rows = [row for row in self.ledger.of("batch") if row.global_shape]
+        sizes = {row.global_shape[0] for row in rows}
+        axes = {spec[0] if spec else None for spec in map(self.spec, rows)}
+        if len(sizes) != 1 or len(axes) != 1 or None in axes:
+            if rows:
+                self.notes.append("batch: the inputs differ in their first dimension or in how it is split")
+            return None
+        first = next(iter(axes)) or ()
+        return {"size": next(iter(sizes))} | ({"axes": list(first)} if first else {})
+
+    def optimizer(self) -> dict[str, Any] | None:
+        """Known by the number of slots for each parameter, where all of them lie as their parameters do."""
+        parameters, slots = (
+            sorted((row.global_shape, str(self.spec(row))) for row in self.ledger.of(role))
+            for role in ("parameter", "optimizer_slot")
+        )
+        if not parameters:
+            return None
+        for copies, name in _SLOTS.items():
+            if slots == sorted(parameters * copies):
+                return {"name": name, "placement": "parameters"}
+        counts = f"{len(slots)} slots for {len(parameters)} parameters"
+        self.notes.append(f"optimizer: {counts} are not one or two for each, placed as it is")
+        return None
+
+    def parameters(self) -> dict[str, Any] | None:
+        rows = self.ledger.of("parameter")
+        placements = {row.path: spec for row in rows if (spec := self.spec(row)) is not None}
+        self.notes += [
+            f"parameters: {row.path} is not split along mesh axes" for row in rows if row.path not in placements
+        ]
+        if not placements:
+            return None
+        logical: dict[str, list[str]] = {}
+        rules = [
+            {"match": rule.pattern, "axes": [_axis(names, logical) for names in rule.spec]}
+            for rule in placement_rules(placements)
+        ]
+        whole = [row.bytes or 0 for row in rows if row.path in placements and not any(placements[row.path])]
+        limit = f"{_rounded(max(whole, default=0), KIB) // KIB}KiB"
+        return ({"logical_axes": logical} if logical else {}) | {"rules": rules, "replicated_max": limit}
+
+    def collectives(self) -> dict[str, Any] | None:
+        module = self.step.partitioned
+        if module is None:
+            self.notes.append("collectives: the capture holds no partitioned module")
+            return None
+        expect = []
+        for total in canonical(module, self.capture.manifest.mesh).totals():
+            if not isinstance(total.axes, tuple):
+                self.notes.append(f"collectives: {total.kind} runs {total.count} times over no set of mesh axes")
+                continue
+            row = {"kind": total.kind, "axes": list(total.axes), "count": total.count, "elements": total.elements}
+            expect.append(row | {"review": REVIEW})
+        return {"expect": expect}
+
+    def spec(self, row: Tensor) -> Spec | None:
+        """A placement without axes of size 1; None where it is not along mesh axes."""
+        mesh = self.capture.manifest.mesh
+        sizes = mesh.axes if mesh is not None else {}
+        return None if row.spec is None else tuple(tuple(a for a in axes if sizes.get(a) != 1) for axes in row.spec)
+
+
+def _with_model(data: dict[str, Any], target: str, sections: _Sections) -> dict[str, Any]:
+    """The contract with its parameters listed, where their bytes and those of the slots then come out exactly."""
+    jaxpr = sections.step.facts.jaxpr
+    shapes = {row.path: list(row.global_shape) for row in sections.ledger.of("parameter")}
+    if not shapes or jaxpr is None or not {"dtypes", "optimizer", "parameters"} <= set(data):
+        return data
+    model = {"kind": "listed", "parameters": shapes, "remat": "full" if jaxpr.remats else "none"}
+    keys = list(data)
+    position = keys.index("dtypes")
+    listed = {key: data[key] for key in keys[:position]} | {"model": model} | {k: data[k] for k in keys[position:]}
+    try:
+        planned = plan_tensors(Contract.model_validate(listed), target).rows
+    except ContractLintError as error:
+        sections.notes.append(f"model: no state bytes can be planned: {error.message}")
+        return data
+    state = sum(row.bytes or 0 for row in sections.ledger.of("parameter", "optimizer_slot"))
+    if sum(row.bytes for row in planned if row.role in ("parameter", "optimizer_slot")) != state:
+        sections.notes.append("model: the parameters as listed do not give the state bytes that were found")
+        return data
+    return listed
 
 
 def _promises(step: StepCapture) -> dict[str, Any]:
     facts = step.facts
     found: dict[str, Any] = {"donate": list(facts.donate)} if facts.donate else {}
     return found | ({"static": sorted(facts.static)} if facts.static else {}) | {"compiles": 1}
-
-
-def _mesh(capture: Capture) -> dict[str, Any] | None:
-    mesh = capture.manifest.mesh
-    if mesh is None:
-        return None
-    return {"axes": dict(mesh.axes)} | ({"dcn": dict(mesh.dcn)} if mesh.dcn else {})
-
-
-def _dtypes(rows: Sequence[Tensor], jaxpr: JaxprFacts | None) -> dict[str, str] | None:
-    """Only where every role has one dtype: a half-written section would promise the defaults for the rest."""
-    operands = {name for dot in (jaxpr.dots if jaxpr else ()) for name in (dot.lhs, dot.rhs) if _is_float(name)}
-    by_role = {
-        "master": {row.dtype for row in rows if row.class_ == "parameter" and _is_float(row.dtype)},
-        "compute": operands,
-        "moments": {row.dtype for row in rows if row.class_ == "optimizer_slot" and _is_float(row.dtype)},
-    }
-    if any(len(found) != 1 for found in by_role.values()):
-        return None
-    return {role: next(iter(found)) for role, found in by_role.items()}
-
-
-def _is_float(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat"))
-
-
-def _batch(rows: Sequence[Tensor]) -> dict[str, Any] | None:
-    batch = [row for row in rows if row.class_ == "batch" and row.global_shape]
-    sizes = {row.global_shape[0] for row in batch}
-    axes = {row.spec[0] if row.spec else None for row in batch}
-    if len(sizes) != 1 or len(axes) != 1 or None in axes:
-        return None
-    first = next(iter(axes)) or ()
-    return {"size": next(iter(sizes))} | ({"axes": list(first)} if first else {})
-
-
-def _optimizer(rows: Sequence[Tensor]) -> dict[str, Any] | None:
-    """Known by the number of slots for each parameter, and only where all of them lie as their parameters do."""
-    parameters = sorted(((row.global_shape, _spec(row)) for row in rows if row.class_ == "parameter"), key=str)
-    slots = sorted(((row.global_shape, _spec(row)) for row in rows if row.class_ == "optimizer_slot"), key=str)
-    for copies, name in _SLOTS.items():
-        if parameters and slots == sorted(parameters * copies, key=str):
-            return {"name": name, "placement": "parameters"}
-    return None
-
-
-def _spec(row: Tensor) -> Spec | None:
-    return None if row.spec is None else tuple(tuple(axes) for axes in row.spec)
-
-
-def _parameters(rows: Sequence[Tensor]) -> dict[str, Any] | None:
-    parameters = [row for row in rows if row.class_ == "parameter"]
-    placements = {row.path: spec for row in parameters if (spec := _spec(row)) is not None}
-    if not placements:
-        return None
-    logical: dict[str, list[str]] = {}
-    rules = []
-    for rule in placement_rules(placements):
-        axes = [_axis(names, logical) for names in rule.spec]
-        rules.append({"match": rule.pattern, "axes": axes})
-    whole = [row.bytes or 0 for row in parameters if row.path in placements and not any(placements[row.path])]
-    limit = _rounded(max(whole, default=0), KIB)
-    return ({"logical_axes": logical} if logical else {}) | {"rules": rules, "replicated_max": f"{limit // KIB}KiB"}
 
 
 def _axis(names: tuple[str, ...], logical: dict[str, list[str]]) -> str | None:
@@ -125,25 +190,8 @@ def _axis(names: tuple[str, ...], logical: dict[str, list[str]]) -> str | None:
     return together
 
 
-def _collectives(step: StepCapture, capture: Capture) -> dict[str, Any] | None:
-    module = step.partitioned
-    if module is None:
-        return None
-    totals = canonical(module, capture.manifest.mesh).totals()
-    if any(not isinstance(total.axes, tuple) for total in totals):
-        return None
-    return {
-        "expect": [
-            {
-                "kind": total.kind,
-                "axes": list(total.axes or ()),
-                "count": total.count,
-                "elements": total.elements,
-                "review": REVIEW,
-            }
-            for total in totals
-        ]
-    }
+def _is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
 
 
 def _memory(step: StepCapture) -> dict[str, Any] | None:

@@ -56,12 +56,13 @@ def first_contract(
             step["path"] = [Path(os.path.relpath(each, out.parent)).as_posix() for each in path]
         if args:
             step["args"] = dict(args)
-        data = draft(name or _name(entry), step, target, capture)
+        drafted = draft(name or _name(entry), step, target, capture)
+        data = drafted.data
         tell("judging the draft")
-        report = _judged(data, out, capture)
+        report = _judged(data, drafted.notes, out, capture)
         if findings := _open(report):
             data = data | {"deviations": list(map(_deviation, findings))}
-            report = _judged(data, out, capture)
+            report = _judged(data, drafted.notes, out, capture)
         return report
 
 
@@ -118,10 +119,10 @@ def _name(entry: str) -> str:
     return entry.partition(":")[0].replace(".", "-").replace("_", "-").strip("-")
 
 
-def _judged(data: dict[str, Any], out: Path, capture: Capture) -> Report:
+def _judged(data: dict[str, Any], notes: Sequence[str], out: Path, capture: Capture) -> Report:
     """Write the contract, and what `verify` says about it: it is read back from its text."""
     try:
-        out.write_text(yaml_text(data), encoding="utf-8", newline="\n")
+        out.write_text(yaml_text(data, notes), encoding="utf-8", newline="\n")
     except OSError as error:
         raise ContractLintError(f"cannot be written: {error.strerror or error}", Location(out.as_posix())) from error
     return judged(load_contract(out).readable(), [capture], verb="init")

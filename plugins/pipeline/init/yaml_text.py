@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -11,6 +12,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 COMMENTS = {
     "contract": "Written by `contract-lint init` from what the step does today. Read each promise; keep or tighten it.",
     "mesh": "Axis -> size, outermost first.",
+    "model": "The parameters as found, for exact state bytes.",
     "dtypes": "Parameters, matrix products, optimizer slots.",
     "batch": "The global batch and the mesh axes it is split over.",
     "optimizer": "Slots as found; adam and adamw keep the same ones.",
@@ -23,8 +25,8 @@ COMMENTS = {
 LONGEST_FLOW = 100
 
 
-def yaml_text(data: dict[str, Any]) -> str:
-    """The contract as text; loading it gives `data` back."""
+def yaml_text(data: dict[str, Any], notes: Sequence[str] = ()) -> str:
+    """The contract as text, with a comment at the end for each of `notes`; loading it gives `data` back."""
     yaml = YAML()
     yaml.width = 1_000
     yaml.indent(mapping=2, sequence=4, offset=2)
@@ -35,7 +37,9 @@ def yaml_text(data: dict[str, Any]) -> str:
             top.yaml_set_comment_before_after_key(key, before=("" if key == "contract" else "\n") + COMMENTS[key])
     out = io.StringIO()
     yaml.dump(top, out)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    left_out = ["", "# Left out, because a contract has no words for it:"] * bool(notes)
+    left_out += [f"#   {''.join(c for c in ' '.join(note.split()) if c.isprintable())}" for note in notes]
+    return "\n".join([*(line.rstrip() for line in out.getvalue().splitlines()), *left_out]) + "\n"
 
 
 def _node(value: Any, room: int) -> Any:

@@ -1,0 +1,92 @@
+"""`contract-lint hlo`: ledgers of a compiled program, from a dump, a capture or standard input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .options import LEDGER_FORMATS, output_option
+
+
+class Shared:
+    """Options that every ledger has, as one decorator."""
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(
+            (
+                click.argument("source", metavar="FILE|CAPTURE|-"),
+                click.option(
+                    "--format", "form", type=click.Choice(LEDGER_FORMATS), default="text", help="Output format."
+                ),
+                output_option,
+                click.option("--step", metavar="NAME", help="Step of a capture that holds several."),
+                click.option(
+                    "--stage",
+                    type=click.Choice(("optimized", "partitioned")),
+                    default="optimized",
+                    show_default=True,
+                    help="Module of a capture: what runs, or what the partitioner made.",
+                ),
+                click.option("--mesh", metavar="AXES", help="Mesh of a dump, e.g. data=2,fsdp=4; names the axes."),
+            )
+        ):
+            function = option(function)
+        return function
+
+
+shared = Shared()
+
+
+@click.group("hlo")
+def command() -> None:
+    """Ledgers of a program: HLO text or proto (gzip or not), a capture's folder, or - for standard input."""
+
+
+@command.command("summary")
+@shared
+def summary(**options: Any) -> None:
+    """The program at a glance: size, collectives, memory, calls to the host."""
+    from ..pipeline.hlo import summary_of
+
+    _show(summary_of, options)
+
+
+@command.command("collectives")
+@shared
+def collectives(**options: Any) -> None:
+    """Every collective: kind, mesh axes, executions, elements, bytes, source line."""
+    from ..pipeline.hlo import collectives_of
+
+    _show(collectives_of, options)
+
+
+@command.command("memory")
+@shared
+def memory(**options: Any) -> None:
+    """What must fit on one device, and the buffers that are live at the peak."""
+    from ..pipeline.hlo import memory_of
+
+    _show(memory_of, options)
+
+
+@command.command("tensors")
+@shared
+def tensors(**options: Any) -> None:
+    """Every parameter, optimizer slot and batch input of a capture, with its placement and bytes."""
+    from ..pipeline.hlo import tensors_of
+
+    _show(tensors_of, options)
+
+
+def _show(ledger_of: Callable[[Any], Any], options: dict[str, Any]) -> None:
+    from ..pipeline.hlo import open_program, parse_mesh
+    from ..report.ledgers import render_ledger
+    from ..report.text import DEFAULT_WIDTH
+    from .output import terminal, write
+
+    mesh = parse_mesh(options["mesh"]) if options["mesh"] else None
+    program = open_program(options["source"], step=options["step"], stage=options["stage"], mesh=mesh)
+    width, color = (None, False) if options["output"] else terminal()
+    write(render_ledger(ledger_of(program), options["form"], width or DEFAULT_WIDTH, color), options["output"])

@@ -1,0 +1,99 @@
+"""`hlo` on dumps: from a file or standard input, with and without a mesh; what is no program is one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+HLO = """\
+HloModule small, entry_computation_layout={(f32[8]{0})->f32[8]{0}}, num_partitions=4
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[8]{0} parameter(0)
+  ROOT r = f32[8]{0} all-reduce(x), channel_id=1, replica_groups={{0,1},{2,3}}, use_global_device_ids=true, to_apply=add
+}
+"""
+
+
+def ledger(text: str) -> list[dict]:
+    return json.loads(text)["collectives"]
+
+
+def test_file_and_standard_input_and_gzip_give_the_same(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text(HLO)
+    (tmp_path / "small.txt.gz").write_bytes(gzip.compress(HLO.encode()))
+    outputs = [
+        cli("hlo", "collectives", "small.txt", "--format", "json").stdout,
+        cli("hlo", "collectives", "small.txt.gz", "--format", "json").stdout,
+        cli("hlo", "collectives", "-", "--format", "json", input=HLO).stdout,
+    ]
+    assert outputs[0] == outputs[1] == outputs[2]
+    (row,) = ledger(outputs[0])
+    assert (row["kind"], row["axes"], row["count"], row["elements"], row["ring_bytes"]) == (
+        "all-reduce",
+        None,
+        1,
+        8,
+        32,
+    )
+
+
+def test_a_mesh_names_the_axes(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text(HLO)
+    (row,) = ledger(cli("hlo", "collectives", "small.txt", "--mesh", "data=2,fsdp=2", "--format", "json").stdout)
+    assert row["axes"] == ["fsdp"]
+    text = cli("hlo", "collectives", "small.txt", "--mesh", "data=2,fsdp=2", env={"COLUMNS": "80"}).stdout
+    assert "all-reduce" in text and "fsdp" in text and max(map(len, text.splitlines())) <= 80
+    assert (
+        "| all-reduce | fsdp | 1 | 8 |"
+        in cli("hlo", "collectives", "small.txt", "--mesh", "data=2,fsdp=2", "--format", "markdown").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("verb", "content", "said"),
+    [
+        ("summary", b"", "is empty"),
+        ("summary", b"\x1f\x8b\x08\x00cut", "gzip"),
+        ("summary", b"HloModule x\xff\xfe\n", "invalid UTF-8"),
+        ("collectives", HLO[:150].encode(), "small.txt:"),
+        ("memory", HLO.encode(), "no buffer assignment"),
+        ("tensors", HLO.encode(), "does not say what its arguments are"),
+        ("summary", b"not a program", "small.txt"),
+        ("summary", b"\x00\x01\x02\x03" * 50, "small.txt"),
+    ],
+)
+def test_what_is_no_program_is_one_sentence(verb: str, content: bytes, said: str, cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_bytes(content)
+    done = cli("hlo", verb, "small.txt")
+    assert done.returncode == 2, done
+    assert said in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("mesh", ["data", "data=2,data=2", "data=0", "=4", "data=2;fsdp=2"])
+def test_a_mesh_that_is_none(mesh: str, cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text(HLO)
+    done = cli("hlo", "collectives", "small.txt", "--mesh", mesh)
+    assert done.returncode == 2 and "--mesh" in done.stderr
+
+
+def test_one_very_long_line_takes_linear_time(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text("HloModule " + "a" * 20_000_000)
+    start = time.monotonic()
+    done = cli("hlo", "summary", "small.txt")
+    assert done.returncode == 2 and len(done.stderr) < 6_000
+    assert time.monotonic() - start < 60

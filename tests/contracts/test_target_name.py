@@ -1,0 +1,40 @@
+"""Target names and the devices they stand for."""
+
+from __future__ import annotations
+
+import pytest
+from contract_lint.contracts.hardware import DEVICES, GIB
+from contract_lint.contracts.target_name import parse_target
+
+
+@pytest.mark.parametrize(
+    ("text", "devices", "memory"),
+    [
+        ("cpu:8", 8, None),
+        ("cpu:2048", 2048, None),
+        ("tpu:v5e:16x16", 256, 16 * GIB),
+        ("tpu:v5p:8x8x4", 256, 95 * GIB),
+        ("tpu:7x:8x4x4", 256, 96 * GIB),
+        ("cuda:h100:32x8", 256, 80 * GIB),
+    ],
+)
+def test_names(text: str, devices: int, memory: int | None) -> None:
+    target = parse_target(text)
+    assert (target.devices, target.kind.hbm_bytes, target.text) == (devices, memory, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "cpu", "cpu:", "cpu:0", "cpu:8:1", "cpu:-1", "cpu:٣", "cpu:9999999", "gpu:8"),
+        *("tpu:v5e", "tpu:v5e:", "tpu:v5e:4x", "tpu:v99:4x4", "tpu:v5e:1x1x1x1x1", "cuda:h100:0x8"),
+    ],
+)
+def test_what_is_no_target(text: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        parse_target(text)
+
+
+def test_every_device_has_a_source() -> None:
+    assert all(device.source for device in DEVICES)
+    assert all(device.source.startswith("https://") for device in DEVICES if device.hbm_bytes is not None)

@@ -181,7 +181,7 @@ def _weight(
     if outside := [axis for axis in embed if axis not in batch_axes]:
         raise PlanError(
             placement.key,
-            f"`{parameter.path}` is split over `{outside[0]}`, which splits neither the batch (FSDP) nor an inner dimension",
+            f"`{parameter.path}` is split over `{outside[0]}`, which does not split the batch",
         )
     if both := [axis for axis in inner if axis in batch_axes]:
         raise PlanError(placement.key, f"`{parameter.path}` and the batch are both split over `{both[0]}`")

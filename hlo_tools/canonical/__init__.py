@@ -2,5 +2,8 @@
 optimised one."""
 
 from .canonical import canonical, canonical_ledger
+from .explain import explain
+from .explanation import Explanation, Rewritten
+from .pool import Share
 
-__all__ = ["canonical", "canonical_ledger"]
+__all__ = ["Explanation", "Rewritten", "Share", "canonical", "canonical_ledger", "explain"]

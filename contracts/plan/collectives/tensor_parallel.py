@@ -6,7 +6,7 @@ stream behind each.
 
 with b the local microbatch, s the sequence and d the model width. Source: Megatron-LM 1909.08053, section 3
 (operators g and f: two all-reduces forward and two backward for each layer); Korthikanti et al. 2205.05198, section
-4.1, equation 2 and figure 4. How many of these a compiled program holds differs from the paper in two ways, each a
+4.2.1. How many of these a compiled program holds differs from the paper in two ways, each a
 compiler term of its own.
 """
 

@@ -1,0 +1,85 @@
+"""What is still to be explained on one side: rows with the executions that no rewrite has accounted for yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from ..collectives import Collective, CollectiveLedger
+from ..mesh_axes import Axes
+
+Group = TypeVar("Group", bound=Hashable)
+
+
+class Key(NamedTuple):
+    """What makes two collectives the same to the network: kind, axes (or groups), elements of one execution, dtype."""
+
+    kind: str
+    axes: Axes | tuple[tuple[int, ...], ...]
+    each: int
+    dtype: str
+
+
+@dataclass(slots=True)
+class Entry:
+    """A row and how many of its executions are left."""
+
+    row: Collective
+    key: Key
+    left: int
+
+    def take(self, executions: int) -> Share:
+        self.left -= executions
+        return Share(self.row, executions)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Some executions of a row."""
+
+    row: Collective
+    executions: int
+
+    @property
+    def elements(self) -> int:
+        return self.row.elements // self.row.count * self.executions
+
+
+@dataclass(slots=True)
+class Pool:
+    """The rows of one ledger."""
+
+    entries: list[Entry]
+
+    @classmethod
+    def of(cls, ledger: CollectiveLedger) -> Pool:
+        return cls([Entry(row, key_of(row), row.count) for row in ledger.rows if row.count])
+
+    def open(self) -> Iterator[Entry]:
+        """Entries with executions left, in program order."""
+        return (entry for entry in self.entries if entry.left)
+
+    def by(self, group: Callable[[Entry], Group]) -> dict[Group, list[Entry]]:
+        """The open entries in groups."""
+        groups: dict[Group, list[Entry]] = {}
+        for entry in self.open():
+            groups.setdefault(group(entry), []).append(entry)
+        return groups
+
+
+def key_of(row: Collective) -> Key:
+    """Rows whose axes have no name are told apart by their groups."""
+    axes = row.axes if isinstance(row.axes, tuple) else row.groups
+    return Key(row.kind, axes, row.elements // row.count, row.dtype)
+
+
+def shares_of(entries: Iterable[Entry], executions: int) -> tuple[Share, ...]:
+    """Takes that many executions from the entries, first come first served."""
+    taken = []
+    for entry in entries:
+        amount = min(entry.left, executions)
+        if amount:
+            taken.append(entry.take(amount))
+            executions -= amount
+    return tuple(taken)

@@ -11,10 +11,16 @@ from typing import Any
 
 from ..contracts.manifest import Frame
 
-_RUNTIME = Path(__file__).resolve().parent
-_PACKAGE = _RUNTIME.parent
+# As imported and as it lies on disk: an installation may be a symbolic link, and code keeps the path of its import.
+_RUNTIMES = tuple(dict.fromkeys((Path(__file__).absolute().parent, Path(__file__).resolve().parent)))
 # The reference trainer is a step like any user's, wherever the package is installed.
-_TRAINER = str(_RUNTIME / "trainer") + os.sep
+_TRAINERS = tuple(str(folder / "trainer") + os.sep for folder in _RUNTIMES)
+
+
+def _spellings(folders: list[Path]) -> list[str]:
+    """Each folder as given and with symbolic links followed, with a separator at the end; never the root folder."""
+    both = dict.fromkeys(each for folder in folders for each in (folder.absolute(), folder.resolve()))
+    return [str(folder).rstrip(os.sep) + os.sep for folder in both if folder != Path(folder.anchor)]
 
 
 class FramePaths:
@@ -27,16 +33,17 @@ class FramePaths:
 
     def __init__(self, root: Path, extra: list[Path] | None = None) -> None:
         self.root = root.resolve()
-        # Our own folder goes before the root only by way of installed packages: a checkout of ours may be the root.
-        folders = [self.root, *(p.resolve() for p in extra or []), _PACKAGE, Path.home()]
-        prefixes = [
-            re.escape(str(folder).rstrip(os.sep) + os.sep) for folder in folders if folder != Path(folder.anchor)
-        ]
+        packages = [folder.parent for folder in _RUNTIMES]
+        folders = _spellings([root, *(extra or []), *packages])
+        self._sources = tuple(dict.fromkeys(folders))
         stdlib = re.escape(sysconfig.get_path("stdlib") + os.sep)
+        prefixes = [re.escape(folder) for folder in (*folders, *_spellings([Path.home()]))]
+        # Installed packages go first: an environment often lies below the project root.
         self.pattern = "^(?:" + "|".join([r".*/(?:site|dist)-packages/", stdlib, *prefixes]) + ")"
         self._strip = re.compile(self.pattern)
         self._foreign = re.compile(rf"/(?:site|dist)-packages/|^{stdlib}|^<")
-        self._machinery = re.compile(rf"^{re.escape(str(_RUNTIME) + os.sep)}(?!trainer/)")
+        ours = "|".join(re.escape(str(folder) + os.sep) for folder in _RUNTIMES)
+        self._machinery = re.compile(rf"^(?:{ours})(?!trainer/)")
 
     def printed(self, path: str) -> str:
         """The path as reports show it, with forward slashes."""
@@ -44,13 +51,15 @@ class FramePaths:
 
     def is_user(self, path: str) -> bool:
         """Whether a file is the user's own: not installed, not Python's, not the machinery that runs the step."""
-        if path.startswith(_TRAINER):
+        if path.startswith(_TRAINERS):
             return True
         return not (self._foreign.search(path) or self._machinery.search(path))
 
     def is_user_printed(self, path: str) -> bool:
         """The same for a path that has lost its prefix: below the project root there is a file of that name."""
-        return (self.root / path).is_file() or (_PACKAGE / path).is_file() or path.startswith("/")
+        if path.startswith(("/", "contract_lint/runtime/trainer/")):
+            return True
+        return any(os.path.isfile(folder + path) for folder in self._sources)
 
     def of_traceback(self, traceback: TracebackType | None) -> list[Frame]:
         """The user's frames of an exception's traceback, innermost first."""
@@ -99,10 +108,11 @@ def hide_machinery() -> None:
     import jax.extend.source_info_util as source_info_util
 
     source_info_util.register_exclusion("<frozen ")
-    for file in sorted(_RUNTIME.glob("*.py")):
-        source_info_util.register_exclusion(str(file))
-    for folder in sorted(p for p in _RUNTIME.iterdir() if p.is_dir() and p.name != "trainer"):
-        source_info_util.register_exclusion(str(folder) + os.sep)
+    for runtime in _RUNTIMES:
+        for file in sorted(runtime.glob("*.py")):
+            source_info_util.register_exclusion(str(file))
+        for folder in sorted(p for p in runtime.iterdir() if p.is_dir() and p.name != "trainer"):
+            source_info_util.register_exclusion(str(folder) + os.sep)
 
 
 def _column(code: Any, last_instruction: int) -> int | None:

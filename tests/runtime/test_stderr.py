@@ -34,7 +34,8 @@ ENTRY %main (x: f32[]) -> f32[] {
 WARNING = (
     "W1129 18:03:48.103254    7293 spmd_partitioner.cc:656] [SPMD] Involuntary full rematerialization. The compiler "
     "cannot go from sharding {devices=[8,1]<=[8]} to {devices=[1,8]<=[8]} efficiently for HLO operation "
-    '%copy.1 = f32[2,16]{1,0} copy(%x), sharding={devices=[8,1]<=[8]}, metadata={op_name="jit(f)/x" stack_frame_id=3}. As the last resort, ...\n'
+    "%copy.1 = f32[2,16]{1,0} copy(%x), sharding={devices=[8,1]<=[8]}, "
+    'metadata={op_name="jit(f)/x" stack_frame_id=3}. As the last resort, ...\n'
 )
 
 
@@ -75,8 +76,8 @@ def test_mesh_spelling_of_shardings(paths: FramePaths) -> None:
 
 
 def test_cleaning_removes_times_process_numbers_and_machine_paths(paths: FramePaths) -> None:
-    text = cleaned(WARNING + f"  File {paths.root}/train.py, line 3\nWARNING: All log messages before absl::InitializeLog() is "
-                   "called are written to STDERR\n", paths)  # fmt: skip
+    early = "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+    text = cleaned(f"{WARNING}  File {paths.root}/train.py, line 3\n{early}", paths)
     assert text.startswith("W spmd_partitioner.cc:656] [SPMD]")
     assert "File train.py, line 3" in text
     assert "InitializeLog" not in text

@@ -20,7 +20,8 @@ class Document:
     """The merged text of one contract.
 
     `data` is what the contract says after overlays and bindings, as dicts, lists and scalars. `problems` are the
-    findings of reading; `complete` is False where a file could not be read, so an absent key proves nothing.
+    findings of reading; `complete` is False where a file could not be read or the text is a base that others complete,
+    so an absent key proves nothing.
     `texts` has the text of every file that was read, by printed name.
     """
 

@@ -60,13 +60,20 @@ class LoadedContract:
         return self
 
 
-def load_contract(path: str | Path, root: str | Path | None = None, today: date | None = None) -> LoadedContract:
+def load_contract(
+    path: str | Path, root: str | Path | None = None, today: date | None = None, *, may_be_base: bool = False
+) -> LoadedContract:
     """A contract file with everything that is wrong in it.
 
     `root` (default: the working folder) is what printed paths are relative to. Raises ContractLintError only where
     there is no such file; its contents are judged in `findings`, all of them in one run.
+
+    With `may_be_base` a text without `step` is taken for one that others extend: what it leaves out is no fault, and
+    `contract` is None.
     """
     document = load_document(path, root)
+    if may_be_base and document.complete and "step" not in document.data:
+        document.complete = False
     contract, findings = None, list(document.problems)
     if document.data or document.complete:
         contract, more = validate(document)

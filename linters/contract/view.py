@@ -71,7 +71,7 @@ class View:
 
     @property
     def complete(self) -> bool:
-        """False where a file of the contract could not be read: then what is absent proves nothing."""
+        """False where a file could not be read or others complete this one: then what is absent proves nothing."""
         return self.loaded.document.complete
 
     def finding(self, rule: Rule, key: Key, message: str, **fields: Any) -> Finding:

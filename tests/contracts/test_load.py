@@ -147,3 +147,11 @@ def test_sizes_are_exact(tmp_path: Path) -> None:
     assert loaded.contract is not None and loaded.contract.memory is not None
     assert loaded.contract.memory.hbm == 107374182
     assert loaded.contract.memory.classes["output"] == 16777217500
+
+
+def test_a_base_may_leave_out_what_others_give(tmp_path: Path) -> None:
+    path = tmp_path / "base.contract.yaml"
+    path.write_text("contract: 1\ncollectives: { expect: closed_form }\nbatch: { axis: a }\n")
+    loaded = load_contract(path, root=tmp_path, may_be_base=True)
+    assert loaded.contract is None and [finding.code for finding in loaded.findings] == ["JIT002"]
+    assert {finding.code for finding in load_contract(path, root=tmp_path).findings} == {"JIT002", "JIT004"}

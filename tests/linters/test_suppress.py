@@ -22,9 +22,8 @@ def statuses(text: str, *found: Finding, **options) -> list[tuple[str, str, int 
 
 
 def test_by_code_or_name_on_the_same_line() -> None:
-    text = (
-        "a: 1  # contract-lint: ignore[SHD001] padded\nb: 2  #contract-lint:ignore[axis-not-in-mesh, DAT001] y\nc: 3\n"
-    )
+    text = "a: 1  # contract-lint: ignore[SHD001] padded\nb: 2  #contract-lint:ignore[axis-not-in-mesh, DAT001] y\n"
+    text += "c: 3\n"
     found = statuses(text, finding(1), finding(2), finding(2, "DAT001", "x"), finding(3), finding(1, path="other.yaml"))
     assert found == [
         ("SHD001", "suppressed", 1),

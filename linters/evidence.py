@@ -12,7 +12,7 @@ from ..contracts.manifest import Frame, MeshFact, RunFacts, StepFacts
 from ..contracts.model import Contract, MeshSection, StepSection
 from ..contracts.plan.collectives import CollectivePlan, plan_collectives
 from ..contracts.plan.tensors import TensorPlan, plan_tensors
-from ..hlo_tools.canonical import canonical
+from ..hlo_tools.canonical import Explanation, canonical, explain
 from ..hlo_tools.capture import Capture, StepCapture
 from ..hlo_tools.collectives import CollectiveLedger, collectives
 from ..hlo_tools.memory import MemoryLedger, memory
@@ -86,6 +86,13 @@ class StepEvidence:
         """The collectives of the optimised module: what runs."""
         module = self.step.optimized
         return None if module is None else collectives(module, self.mesh)
+
+    @cached_property
+    def explanation(self) -> Explanation | None:
+        """How what runs follows from what was asked for, by named rewrites."""
+        if self.partitioned is None or self.optimized is None:
+            return None
+        return explain(self.partitioned, self.optimized)
 
     @cached_property
     def memory(self) -> MemoryLedger | None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...contracts.errors import ContractLintError
 from ...contracts.plan import without_allowed
-from ...hlo_tools.canonical import explain
 from ...hlo_tools.collectives import CollectiveLedger, Total
 from ...linters.evidence import StepEvidence
 from ...linters.program.match import Group, Problem, Promise, differences, promises, row_axes
@@ -102,10 +101,13 @@ def _plan_note(evidence: StepEvidence) -> str | None:
 
 
 def _rewrites(evidence: StepEvidence) -> tuple[str, ...]:
-    if evidence.partitioned is None or evidence.optimized is None:
+    """`collectives as run: combined (36 executions), hoisted (2 executions); remainder 0 elements`."""
+    explanation = evidence.explanation
+    if explanation is None or not (explanation.steps or explanation.remainder_elements):
         return ()
-    explanation = explain(evidence.partitioned, evidence.optimized)
-    return tuple(str(rewrite) for rewrite in explanation.rewrites)
+    used = [f"{name} ({count:,} execution{'s' * (count != 1)})" for name, count in explanation.used().items()]
+    said = ", ".join(used) or "as partitioned"
+    return (f"as run: {said}; remainder {explanation.remainder_elements:,} elements",)
 
 
 def _memory(evidence: StepEvidence) -> MemoryTable | None:

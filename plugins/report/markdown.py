@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from ...contracts.model import format_bytes
 from ..pipeline.report import Report, Root
@@ -24,11 +25,14 @@ _LINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)")
 
 def render(report: Report) -> str:
     """The comment. Whatever does not fit is counted in the last line, never cut in the middle."""
-    parts = [f"### {escape(headline(report))}", *_verdicts(report), *map(_finding, report.new_roots())]
+    parts: list[Callable[[], str]] = [lambda: f"### {escape(headline(report))}"]
+    if len(report.targets) > 1:
+        parts.append(partial(_verdicts, report))
+    parts += [partial(_finding, root) for root in report.new_roots()]
     aside = [root for root in report.roots() if root.finding.status != "new"]
     if aside:
-        parts.append(_folded(f"{plural(len(aside), 'finding')} set aside", _list(map(_aside, aside))))
-    parts += [_step(tables) for tables in report.tables]
+        parts.append(partial(_set_aside, aside))
+    parts += [partial(_step, tables) for tables in report.tables]
     return _within(parts)
 
 
@@ -46,30 +50,35 @@ def code(text: str) -> str:
     return f"{fence}{pad}{line}{pad}{fence}" if line else ""
 
 
-def _within(parts: Sequence[str]) -> str:
+def _within(parts: Sequence[Callable[[], str]]) -> str:
+    """The parts that fit, each made when its turn comes, so that ten thousand findings cost no more than the first."""
     used, kept = 0, []
     for position, part in enumerate(parts):
-        if used + len(part) + 2 > MAX_CHARACTERS - _RESERVE:
-            kept.append(
-                f"_{plural(len(parts) - position, 'part')} left out to fit a comment; `--format text` shows all._"
-            )
+        text = part()
+        if used + len(text) + 2 > MAX_CHARACTERS - _RESERVE:
+            left = plural(len(parts) - position, "part")
+            kept.append(f"_{left} left out to fit a comment; `--format text` shows all._")
             break
-        kept.append(part)
-        used += len(part) + 2
+        kept.append(text)
+        used += len(text) + 2
     return "\n\n".join(kept) + "\n"
 
 
-def _verdicts(report: Report) -> list[str]:
-    if len(report.targets) < 2:
-        return []
+def _verdicts(report: Report) -> str:
+    """One row for each target, over the findings that name it or none."""
     rows = []
     for target in report.targets:
         roots = [root for root in report.new_roots() if target in root.finding.targets or not root.finding.targets]
-        here = Report(
-            verb=report.verb, subject=target, findings=tuple(r.finding for r in roots), fail_on=report.fail_on
-        )
+        findings = tuple(root.finding for root in roots)
+        here = Report(verb=report.verb, subject=target, findings=findings, fail_on=report.fail_on)
         rows.append((escape(target), verdict(here), escape(counts(here))))
-    return [_table(("target", "verdict", "findings"), rows)]
+    return _table(("target", "verdict", "findings"), rows)
+
+
+def _set_aside(roots: Sequence[Root]) -> str:
+    shown = _list(map(_aside, roots[:SHOWN_ROWS]))
+    more = f"\n\n_{plural(len(roots) - SHOWN_ROWS, 'more finding')}._" if len(roots) > SHOWN_ROWS else ""
+    return _folded(f"{plural(len(roots), 'finding')} set aside", shown + more)
 
 
 def _finding(root: Root) -> str:

@@ -2,8 +2,8 @@
 
 ## What it does
 Maps the partitioned program's collectives to those of the optimised one by named rewrites (combined, hoisted out of a
-loop, promoted to f32, reduce-scatter written as all-reduce and slice, ...). Each rewrite is exact; elements that are left
-over on either side are reported.
+loop, promoted to f32, reduce-scatter written as all-reduce and slice, ...). Each rewrite is exact; elements that are
+left over on either side are reported.
 
 ## Why is this bad?
 The partitioned program says what was asked for, the optimised one says what runs. A remainder is work that the compiler
@@ -21,30 +21,40 @@ Compare both ledgers with `contract-lint hlo collectives`; if the compiler is ri
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ....hlo_tools.canonical import explain
 from ...evidence import StepEvidence
 from ...rule import Rule
+from ..match import Group, row_axes
 from ..wording import axes_text
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
-    if evidence.partitioned is None or evidence.optimized is None or evidence.contract.collectives is None:
+    explanation = evidence.explanation
+    if explanation is None or evidence.contract.collectives is None:
         return
-    for row in explain(evidence.partitioned, evidence.optimized).remainder:
+    changes: dict[Group, list[int]] = defaultdict(lambda: [0, 0])
+    for side, sign in ((explanation.vanished, -1), (explanation.appeared, 1)):
+        for share in side:
+            change = changes[share.row.kind, row_axes(share.row)]
+            change[0] += sign * share.executions
+            change[1] += sign * share.elements
+    for (kind, axes), (executions, elements) in changes.items():
         yield RULE.finding(
-            f"{row.kind} over {axes_text(row.axes)} differs by {row.elements:+,} elements between the partitioned and the "
-            "optimised program, and no known rewrite explains it",
-            subject=f"{row.kind}:{','.join(row.axes)}",
+            f"{kind} over {axes_text(axes)} differs by {executions:+,} executions and {elements:+,} elements between "
+            "the partitioned and the optimised program, and no known rewrite explains it",
+            subject=f"{kind}:{','.join(axes)}",
             location=evidence.place("collectives"),
             key="collectives",
             expected="a remainder of 0 elements",
-            found=f"{row.elements:+,} elements",
+            found=f"{elements:+,} elements",
             help="compare both with `contract-lint hlo collectives`; accept it as a deviation if the compiler is right",
-            details={"kind": row.kind, "axes": list(row.axes)},
+            details={"kind": kind, "axes": list(axes)},
         )
 
 
-RULE = Rule(code="SHD211", name="unexplained-collective", severity="warning", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SHD211", name="unexplained-collective", severity="warning", evidence="program", doc=__doc__ or "", check=check
+)

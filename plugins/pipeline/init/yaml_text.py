@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 COMMENTS = {
     "contract": "Written by `contract-lint init` from what the step does today. Read each promise; keep or tighten it.",
@@ -23,6 +25,7 @@ COMMENTS = {
     "deviations": "Findings on the step as it is. Mend them, or say why they are right.",
 }
 LONGEST_FLOW = 100
+_PLAIN = re.compile(r"[\w./(|)]([\w./(|):+ -]*[\w./(|)])?")
 
 
 def yaml_text(data: dict[str, Any], notes: Sequence[str] = ()) -> str:
@@ -45,12 +48,18 @@ def yaml_text(data: dict[str, Any], notes: Sequence[str] = ()) -> str:
 def _node(value: Any, room: int) -> Any:
     """Nested data as nodes: in flow style where that fits into `room` characters and nothing in it is nested twice."""
     if isinstance(value, dict):
-        mapping = CommentedMap((key, _node(each, room - 2 - len(str(key)))) for key, each in value.items())
+        mapping = CommentedMap((_scalar(key), _node(each, room - 2 - len(str(key)))) for key, each in value.items())
         return _flow(mapping, value, room)
     if isinstance(value, (list, tuple)):
         sequence = CommentedSeq(_node(each, room - 4) for each in value)
         return _flow(sequence, value, room)
-    return value
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> Any:
+    """Strings with anything unusual in them in quotes: ruamel.yaml writes `: a` plain where it cannot be read back."""
+    unusual = isinstance(value, str) and _PLAIN.fullmatch(value) is None
+    return DoubleQuotedScalarString(value) if unusual else value
 
 
 def _flow(node: Any, value: Any, room: int) -> Any:

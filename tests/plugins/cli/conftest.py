@@ -1,14 +1,16 @@
-"""The command line as a user runs it: a child process in a folder of its own."""
+"""The command line as a user calls it, in a folder of its own."""
 
 from __future__ import annotations
 
-import os
+import io
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from contract_lint.plugins.cli import boundary
+from contract_lint.plugins.cli.main import group
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -24,20 +26,21 @@ mesh: { axes: { data: 2, fsdp: 4 } }
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Run:
-    """`cli("check", ".", env={...}, input=...)` in `tmp_path`, with stdout and stderr as text."""
+def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """`cli("check", ".", env={...}, input="...")` in `tmp_path`: exit code, stdout and stderr of one command."""
 
-    def run(*arguments: str, env: dict[str, str] | None = None, **options: object) -> subprocess.CompletedProcess[str]:
-        clean = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "CONTRACT_LINT_DEBUG", "PYTHONPATH")}
-        return subprocess.run(
-            [sys.executable, "-m", "contract_lint", *arguments],
-            cwd=tmp_path,
-            env=clean | (env or {}),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            **options,  # type: ignore[call-overload]
-        )
+    def run(*arguments: str, env: dict[str, str] | None = None, input: str = "") -> subprocess.CompletedProcess[str]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            for name in ("COLUMNS", "CONTRACT_LINT_DEBUG"):
+                patch.delenv(name, raising=False)
+            for name, value in (env or {}).items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(input.encode())))
+            capsys.readouterr()
+            code = boundary.run(group, list(arguments))
+            said = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, code, said.out, said.err)
 
     return run
 

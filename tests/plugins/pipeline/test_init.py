@@ -11,7 +11,7 @@ from contract_lint.contracts.load import load_contract
 from contract_lint.contracts.pattern import PathPattern
 from contract_lint.plugins.pipeline.init.patterns import Spec, placement_rules
 from contract_lint.plugins.pipeline.init.yaml_text import yaml_text
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -35,6 +35,7 @@ component = st.text("ab01._+", min_size=1, max_size=3)
 paths = st.lists(component, min_size=1, max_size=4).map("/".join)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(paths, st.sampled_from([FSDP, WHOLE, ((), ("data", "fsdp"))]), max_size=12))
 def test_every_path_gets_its_own_placement_and_only_that(placements: dict[str, Spec]) -> None:
     rules = placement_rules(placements)
@@ -42,6 +43,7 @@ def test_every_path_gets_its_own_placement_and_only_that(placements: dict[str, S
         assert [rule.spec for rule in rules if PathPattern(rule.pattern).matches(path)] == [spec]
 
 
+@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text("ab :#-'\"\n[]{}", max_size=8),

@@ -1,0 +1,148 @@
+"""Sharded against one device, by norms: never elementwise, never after a normalised update.
+
+An elementwise bound is passed by no correct step (cancellation), and Adam turns a rounding error of 1e-10 into 1e-4. The
+norm of a whole gradient differs from one device by no more than a few times what one device itself is off:
+
+    ratio = norm2(g_sharded - g_64) / (4 norm2(g_one - g_64) + u norm2(g_64))
+
+g_64: the same step in float64; g_one: on one device; u: unit roundoff of the compute dtype. Where there is no float64 twin, the
+error of one device is estimated by running it again on inputs moved by u (Vignes' CESTAC method, Math. Comput. Simul. 35, 1993):
+
+    ratio = norm2(g_sharded - g_one) / (4 s + 8 u norm2(g_one)),   s = max_k norm2(g_one(x (1 + 2 u e_k)) - g_one(x))
+
+A value of few elements can be right by luck on one device, so there the larger of both estimates stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ...contracts.manifest import Comparison
+
+Role = Literal["loss", "metric", "gradient", "first_moment"]
+
+FEW = 64
+"""Up to so many elements, one run's error is no dependable estimate."""
+MARGIN, SLACK = 4.0, 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """One value as each run computed it. `twin` is None where no float64 run can be trusted; `moved` may be empty."""
+
+    sharded: np.ndarray
+    one: np.ndarray
+    twin: np.ndarray | None
+    moved: Sequence[np.ndarray]
+
+
+def norm2(array: np.ndarray) -> float:
+    """The 2-norm over all elements, in float64."""
+    flat = np.asarray(array, np.float64).ravel()
+    peak = float(np.max(np.abs(flat))) if flat.size else 0.0
+    if peak == 0.0 or not math.isfinite(peak):
+        return peak
+    return peak * math.sqrt(float(np.dot(flat / peak, flat / peak)))
+
+
+def judge(role: Role, path: str, runs: Runs, roundoff: float) -> Comparison | str:
+    """The comparison of one value, or the reason why it cannot be judged.
+
+    `roundoff` is that of the compute dtype. Without finite values on one device there is nothing to compare with; where only
+    the sharded value is not finite, `ratio` is None and the value is wrong.
+    """
+    reference = runs.one if runs.twin is None else runs.twin
+    if runs.sharded.shape != reference.shape:
+        return f"its shape is {list(runs.sharded.shape)} on the mesh and {list(reference.shape)} on one device"
+    if reference.size == 0:
+        return "it has no elements"
+    if not np.issubdtype(runs.one.dtype, np.floating):
+        return _exact(role, path, runs)
+    finite = all(np.isfinite(a.astype(np.float64)).all() for a in (runs.one, reference, *runs.moved))
+    if not finite:
+        return "it is not finite on one device either"
+    roundoff = max(roundoff, roundoff_of(runs.sharded.dtype))
+    size = norm2(reference)
+    moved = max((norm2(_difference(m, runs.one)) for m in runs.moved), default=0.0)
+    few = reference.size <= FEW
+    if runs.twin is None:
+        noise, slack = moved, SLACK
+        method = f"one device moved by u = {_power(roundoff)}: |sharded - one| <= 4 s + 8 u |one|"
+    else:
+        noise = norm2(_difference(runs.one, runs.twin))
+        slack = 1.0
+        method = f"float64 twin: |sharded - f64| <= 4 |one - f64| + u |f64|, u = {_power(roundoff)}"
+        if few:
+            noise, slack = max(noise, moved), SLACK
+            method = f"float64 twin, few elements: |sharded - f64| <= 4 max(|one - f64|, s) + 8 u |f64|, u = {_power(roundoff)}"
+    bound = MARGIN * noise + slack * roundoff * size
+    floor = bound / size if size else None
+    if floor is not None and floor > 0.5:
+        return f"it is rounding noise: the bound is {floor:.2g} times its norm"
+    error = norm2(_difference(runs.sharded, reference))
+    ratio = None
+    if math.isfinite(error):
+        ratio = error / bound if bound else 0.0 if error == 0 else error / np.finfo(np.float64).tiny
+        ratio = min(ratio, np.finfo(np.float32).max.item())
+    scalar = reference.size == 1
+    return Comparison(
+        role=role,
+        path=path,
+        ratio=_rounded(ratio),
+        error=_rounded(error if math.isfinite(error) else None),
+        bound=_rounded(bound),
+        floor=_rounded(floor),
+        method=method,
+        sharded=_scalar(runs.sharded) if scalar else None,
+        reference=_scalar(reference) if scalar else None,
+    )
+
+
+def roundoff_of(dtype: np.dtype) -> float:
+    """Half the distance from 1 to the next number: 2^-24 for float32, 2^-8 for bfloat16, 0 for integers."""
+    import ml_dtypes
+
+    try:
+        return float(ml_dtypes.finfo(dtype).eps) / 2
+    except ValueError:
+        return 0.0
+
+
+def _exact(role: Role, path: str, runs: Runs) -> Comparison:
+    error = norm2(_difference(runs.sharded, runs.one))
+    scalar = runs.one.size == 1
+    return Comparison(
+        role=role,
+        path=path,
+        ratio=error / 0.1,
+        error=error,
+        bound=0.1,
+        floor=None,
+        method="integers: equal",
+        sharded=_scalar(runs.sharded) if scalar else None,
+        reference=_scalar(runs.one) if scalar else None,
+    )
+
+
+def _difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        return a.astype(np.float64) - b.astype(np.float64)
+
+
+def _scalar(array: np.ndarray) -> float | None:
+    value = float(array.astype(np.float64).reshape(()))
+    return value if math.isfinite(value) else None
+
+
+def _rounded(value: float | None) -> float | None:
+    """Six digits: what a report shows, and no more than a second run would give."""
+    return None if value is None else float(f"{value:.6g}")
+
+
+def _power(roundoff: float) -> str:
+    return f"2^{round(math.log2(roundoff))}" if roundoff else "0"

@@ -1,0 +1,146 @@
+"""One step, evaluated once on given values: loss, gradients, metrics and first moments as host arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh
+
+from ..frames import FramePaths
+from ..leaves import joined, key_name
+from ..step import NormalisedStep
+from ..watch.transfers import quiet
+from .compare import Role, roundoff_of
+from .functions import ValueFunctions, context_of
+from .narrow import narrow_arithmetic, product_dtype
+from .values import HostValue, place
+
+FIRST_MOMENTS = frozenset({"mu", "trace", "momentum", "first_moment", "exp_avg"})
+SECOND_MOMENTS = frozenset({"nu", "second_moment", "exp_avg_sq", "v_row", "v_col"})
+METRIC_MAX = 1 << 20
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """`values`: (role, path) -> array. `not_judged`: what else the step returned, by kind -> number of arrays.
+
+    `narrow`: for each of the functions `loss_and_grads` and `fn` the first arithmetic below float64 in it, if any.
+    `product`: the dtype of the matrix products (the narrowest), of which the bound takes the roundoff.
+    """
+
+    values: dict[tuple[Role, str], np.ndarray] = field(default_factory=dict)
+    moved: list[dict[tuple[Role, str], np.ndarray]] = field(default_factory=list)
+    not_judged: dict[str, int] = field(default_factory=dict)
+    narrow: dict[str, str | None] = field(default_factory=dict)
+    product: str = "float32"
+
+
+def evaluate(
+    step: NormalisedStep,
+    values: Mapping[str, HostValue],
+    mesh: Mesh | None,
+    paths: FramePaths,
+    *,
+    wide: bool = False,
+    moves: int = 0,
+) -> Evaluation:
+    """Run `loss_and_grads` (if the step has it) and the step itself on `values`.
+
+    wide: floating values as float64. moves: so many further runs with every floating input moved by a relative u, see `compare`.
+    Exceptions of user code and of JAX pass through.
+    """
+    result = Evaluation()
+    with context_of(step):
+        functions = ValueFunctions(step)
+        args, kwargs = place(step, values, mesh, wide)
+        jaxprs = functions.jaxprs(args, kwargs)
+        result.narrow = {name: narrow_arithmetic(jaxpr, paths) for name, jaxpr in jaxprs.items()}
+        result.product = product_dtype(next(iter(jaxprs.values())))
+        result.values, result.not_judged = _outputs(step, functions(args, kwargs))
+        for index in range(moves):
+            shifted = moved(values, roundoff_of(jnp.dtype(result.product)), index)
+            result.moved.append(_outputs(step, functions(*place(step, shifted, mesh, wide)))[0])
+    return result
+
+
+def moved(values: Mapping[str, HostValue], roundoff: float, index: int) -> dict[str, HostValue]:
+    """Every floating input times 1 + 2 u e, e uniform in [-1, 1]. Arrays of whole numbers (masks, counters) stay."""
+    rng = np.random.default_rng((20_261_129, index))
+    result: dict[str, HostValue] = {}
+    for name, value in values.items():
+        if value.floating and value.array.size and not _whole(value.array):
+            wide = value.array.astype(np.float64)
+            shifted = wide * (1 + 2 * roundoff * rng.uniform(-1, 1, size=wide.shape))
+            value = HostValue(shifted.astype(value.array.dtype), spec=value.spec)
+        result[name] = value
+    return result
+
+
+def _whole(array: np.ndarray) -> bool:
+    wide = array.astype(np.float64)
+    return bool(np.all(wide == np.round(wide)))
+
+
+def _outputs(
+    step: NormalisedStep, results: tuple[tuple[Any, Any] | None, Any]
+) -> tuple[dict[tuple[Role, str], np.ndarray], dict[str, int]]:
+    found: dict[tuple[Role, str], np.ndarray] = {}
+    returned, out = results
+    if returned is not None:
+        loss, grads = returned
+        found["loss", "loss"] = _host(loss)
+        for path, leaf in jax.tree_util.tree_flatten_with_path(grads)[0]:
+            found["gradient", joined(path)] = _host(leaf)
+    judged, other = split_outputs(step, out)
+    for (role, path), value in judged.items():
+        found[role, f"fn/{path}" if (role, path) in found else path] = value
+    return found, other
+
+
+def split_outputs(
+    step: NormalisedStep, out: Any, only_loss: bool = False
+) -> tuple[dict[tuple[Role, str], np.ndarray], dict[str, int]]:
+    """(values to judge, kind -> number of what is not judged) of one result of the step."""
+    found: dict[tuple[Role, str], np.ndarray] = {}
+    other: dict[str, int] = {}
+    for path, leaf in jax.tree_util.tree_flatten_with_path(out)[0]:
+        position = int(key_name(path[0])) if isinstance(out, tuple | list) and path else 0
+        parts = {key_name(key) for key in path}
+        name = joined(path) or "output"
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
+            kind = "PRNG keys"
+        elif position in step.carry:
+            if only_loss:
+                continue
+            if parts & FIRST_MOMENTS and jnp.issubdtype(leaf.dtype, jnp.floating):
+                found["first_moment", joined(path[1:] if isinstance(out, tuple | list) else path)] = _host(leaf)
+                continue
+            kind = "second moments" if parts & SECOND_MOMENTS else "parameters and other floating state"
+            if not jnp.issubdtype(leaf.dtype, jnp.floating):
+                kind = "counters"
+        elif leaf.size <= METRIC_MAX:
+            is_loss = (path and key_name(path[-1]).lower() == "loss") or _lone(step, out)
+            if is_loss or not only_loss:
+                found["loss" if is_loss else "metric", name] = _host(leaf)
+            continue
+        else:
+            kind = "large outputs"
+        other[kind] = other.get(kind, 0) + 1
+    return found, other
+
+
+def _lone(step: NormalisedStep, out: Any) -> bool:
+    """Whether all the step returns beside its state is one scalar: then that is the loss."""
+    entries = out if isinstance(out, tuple | list) else [out]
+    rest = [leaf for i, entry in enumerate(entries) if i not in step.carry for leaf in jax.tree.leaves(entry)]
+    return len(rest) == 1 and rest[0].size == 1
+
+
+def _host(leaf: Any) -> np.ndarray:
+    with quiet():
+        return np.array(leaf)

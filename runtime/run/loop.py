@@ -1,0 +1,146 @@
+"""k steps as a training loop would run them, under watch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from ...contracts.manifest import CompileEvent, TransferEvent
+from ..frames import FramePaths
+from ..request import StepFailure
+from ..step import NormalisedStep
+from ..watch import Compile, Watch, watch
+from ..watch.transfers import quiet
+from .draw import Range, draw
+from .evaluate import split_outputs
+from .functions import context_of
+from .signature import Signature, explain, signature
+from .values import place
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+MAX_TRANSFERS = 1000
+
+
+class Loop:
+    """Runs the step and keeps what was seen. After an exception the events up to it are still there."""
+
+    def __init__(self, step: NormalisedStep, mesh: Mesh | None, paths: FramePaths, ranges: Mapping[str, Range]) -> None:
+        self.step = step
+        self.mesh = mesh
+        self.paths = paths
+        self.ranges = ranges
+        self.compiles: list[CompileEvent] = []
+        self.transfers: list[TransferEvent] = []
+        self.losses: list[float] = []
+        self.odd_losses: list[int] = []
+        self._name = getattr(step.jitted, "__name__", None) or getattr(step.fn, "__name__", None)
+        self._calls: list[Signature] = []
+
+    def arguments(self, index: int) -> Arguments:
+        """Concrete arguments of loop step `index`, before anything is carried over.
+
+        Raises StepFailure where `example` returns something else than (args, kwargs).
+        """
+        if self.step.example is None:
+            return place(self.step, draw(self.step, index, self.ranges), self.mesh)
+        given = self.step.example(index)
+        fits = isinstance(given, tuple | list) and len(given) == 2
+        if not fits or not isinstance(given[0], tuple | list) or not isinstance(given[1], Mapping):
+            raise StepFailure(
+                f"example({index}) returned a {type(given).__name__}; expected (args, kwargs): a tuple with one entry for "
+                "each positional argument, and a mapping",
+            )
+        args, kwargs = tuple(given[0]), dict(given[1])
+        if len(args) != len(self.step.args) or kwargs.keys() - set(self.step.argument_names):
+            raise StepFailure(
+                f"example({index}) returned {len(args)} positional arguments and the keywords ({', '.join(kwargs)}); "
+                f"the step takes ({', '.join(self.step.argument_names)})",
+            )
+        return args, kwargs
+
+    def run(self, first: Arguments, steps: int) -> None:
+        """Run `steps` steps. `first` are the arguments of step 0; their donated buffers are gone afterwards."""
+        args, kwargs = first
+        out: Any = None
+        with context_of(self.step), watch(self.paths) as seen:
+            try:
+                for index in range(steps):
+                    if index:
+                        args, kwargs = self._next(index, out)
+                    seen.step(index)
+                    out = self._call(index, args, kwargs, seen)
+            finally:
+                self.transfers = [t.as_event() for t in seen.transfers[:MAX_TRANSFERS]]
+
+    def _call(self, index: int, args: Sequence[Any], kwargs: Mapping[str, Any], seen: Watch) -> Any:
+        now = signature(self.step, args, kwargs)
+        start = len(seen.compiles), len(seen.transfers)
+        out = self.step.jitted(*args, **kwargs)
+        with quiet():
+            jax.block_until_ready(out)
+            jax.effects_barrier()  # callbacks of this step carry its index
+        events = seen.compiles[start[0] :]
+        named = [event for event in events if event.name == self._name]
+        if not named and not self._calls and events:
+            # A wrapper hides the function's own name: its program is the last to be built.
+            self._name, named = events[-1].name, events[-1:]
+        self.compiles += [self._event(event, index, now) for event in named]
+        self._calls.append(now)
+        self._keep_loss(index, out)
+        return out
+
+    def _event(self, event: Compile, index: int, now: Signature) -> CompileEvent:
+        argument, reason = explain(now, self._calls)
+        if not self._calls:
+            reason = "first call"
+        frame = self.paths.of_function(self.step.fn)
+        return CompileEvent(
+            index=index,
+            reason=reason or event.reason,
+            argument=argument or (event.argument if self._calls else None),
+            frames=list(event.frames) or ([frame] if frame else []),
+        )
+
+    def _next(self, index: int, out: Any) -> Arguments:
+        """The arguments of the next step: new ones, with the carried ones replaced by outputs."""
+        with quiet():
+            args, kwargs = self.arguments(index)
+        outputs = out if isinstance(out, tuple | list) else (out,)
+        args = list(args)
+        for position, name in self.step.carry.items():
+            if position >= len(outputs):
+                raise StepFailure(
+                    f"the step carries output {position} over to `{name}`, but returns {len(outputs)} outputs",
+                    help="give the step `carry`: {output position: argument name}",
+                )
+            place_in: Any = kwargs if name in kwargs else args
+            key: Any = name if name in kwargs else self.step.positional_names.index(name)
+            old, new = (jax.tree.structure(tree) for tree in (place_in[key], outputs[position]))
+            if old != new:
+                raise StepFailure(
+                    f"output {position} cannot replace the argument `{name}` in the next step: its structure is {_short(new)}, "
+                    f"the argument's {_short(old)}",
+                    help="give the step `carry`: {output position: argument name}, or {} where nothing is carried over",
+                )
+            place_in[key] = outputs[position]
+        return tuple(args), kwargs
+
+    def _keep_loss(self, index: int, out: Any) -> None:
+        values, _ = split_outputs(self.step, out, only_loss=True)
+        for (role, _), value in values.items():
+            if role == "loss" and value.size == 1:
+                number = float(value.astype(np.float64).reshape(()))
+                if np.isfinite(number):
+                    self.losses.append(number)
+                else:
+                    self.odd_losses.append(index)
+                return
+
+
+def _short(tree: Any) -> str:
+    text = str(tree).removeprefix("PyTreeDef(").removesuffix(")")
+    return text if len(text) <= 160 else text[:157] + "..."

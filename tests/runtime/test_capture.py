@@ -8,6 +8,7 @@ import re
 
 import pytest
 from contract_lint.contracts.manifest import Leaf, Manifest
+from contract_lint.hlo_tools.capture import read_capture
 
 from .conftest import REJECTED, Captured, line_at
 
@@ -34,6 +35,13 @@ _FILES = (
     "facts.json", "jaxpr.txt.gz", "stablehlo.mlir.gz", "partitioned.hlo.txt.gz", "optimized.hlo.txt.gz",
     "optimized.hlo.pb.gz", "stderr.txt",
 )  # fmt: skip
+
+
+def test_the_reader_takes_it_as_it_is(captured: Captured) -> None:
+    steps = read_capture(captured.folder).steps
+    assert {name for name, step in steps.items() if step.facts.error is not None} == set(REJECTED)
+    assert steps["linear"].partitioned is not None and steps["linear"].proto is not None
+    assert steps["ambiguous"].partitioned is None
 
 
 def test_no_file_names_the_machine(captured: Captured) -> None:

@@ -15,7 +15,7 @@ from typing import Literal
 from ...contracts.errors import ContractLintError
 from ...contracts.model import as_axes
 from ...contracts.plan import PlannedCollective, without_allowed
-from ...hlo_tools.collectives import Collective
+from ...hlo_tools.collectives import Collective, Total
 from ..evidence import StepEvidence
 
 Group = tuple[str, tuple[str, ...]]
@@ -100,7 +100,7 @@ def differences(evidence: StepEvidence) -> list[Difference]:
     return _pair_moved([difference for difference in changed if difference is not None])
 
 
-def row_axes(row: Collective) -> tuple[str, ...]:
+def row_axes(row: Collective | Total) -> tuple[str, ...]:
     """The mesh axes of a ledger row; irregular or unnamed groups stand under a name of their own."""
     if row.axes is None:
         return ("unknown",)

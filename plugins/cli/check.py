@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .options import codes, findings_options
+
+if TYPE_CHECKING:
+    from ..pipeline.report import FailOn
 
 
 @click.command("check")
@@ -16,7 +20,7 @@ def command(
     paths: tuple[str, ...],
     form: str,
     output: str | None,
-    fail_on: str | None,
+    fail_on: FailOn | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
 ) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.suggest import did_you_mean
+from ..pipeline.report import FailOn
 from .options import FAIL_ON
 
 TABLE = "tool.contract-lint"
@@ -24,10 +25,10 @@ class Settings:
     root: Path
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    fail_on: str = "error"
+    fail_on: FailOn = "error"
     exclude: tuple[str, ...] = ()
 
-    def with_options(self, select: tuple[str, ...], ignore: tuple[str, ...], fail_on: str | None) -> Settings:
+    def with_options(self, select: tuple[str, ...], ignore: tuple[str, ...], fail_on: FailOn | None) -> Settings:
         """The settings with what the command line says: `--select` and `--fail-on` replace, `--ignore` adds."""
         return replace(
             self, select=select or self.select, ignore=(*self.ignore, *ignore), fail_on=fail_on or self.fail_on

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .options import capture_options, codes, findings_options
+
+if TYPE_CHECKING:
+    from ..pipeline.report import FailOn
 
 
 @click.command("verify")
@@ -29,7 +33,7 @@ def command(
     no_cache: bool,
     form: str,
     output: str | None,
-    fail_on: str | None,
+    fail_on: FailOn | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
 ) -> int:

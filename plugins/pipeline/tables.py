@@ -33,6 +33,12 @@ class CollectiveRow:
     verdict: CollectiveVerdict = "ok"
     formula: str | None = None
 
+    @property
+    def agrees(self) -> bool:
+        """Whether plan and partitioned program have the same numbers; allowed rows besides make them differ."""
+        same_elements = self.plan_elements in (None, self.partitioned_elements)
+        return self.plan_count == self.partitioned_count and same_elements
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryTable:

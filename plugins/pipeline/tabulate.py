@@ -37,10 +37,10 @@ def tabulate(evidence: StepEvidence) -> StepTables:
 
 def _collectives(evidence: StepEvidence) -> tuple[CollectiveRow, ...]:
     expected = promises(evidence)
-    problems = {(d.kind, d.axes): d.problem for d in differences(evidence)}
+    problems: dict[Group, Problem] = {(d.kind, d.axes): d.problem for d in differences(evidence)}
     sums = [_totals(evidence.partitioned), _totals(evidence.optimized)]
     order = {"all-gather": 0, "reduce-scatter": 1, "all-reduce": 2}
-    groups = dict.fromkeys([*(expected or {}), *(sums[0] or {}), *(sums[1] or {})])
+    groups: set[Group] = {*(expected or {}), *(sums[0] or {}), *(sums[1] or {})}
     return tuple(
         _row(group, (expected or {}).get(group), sums, _verdict(group, expected, problems, evidence))
         for group in sorted(groups, key=lambda group: (order.get(group[0], 9), group))

@@ -66,7 +66,7 @@ def _table(title: str, *columns: str, left: int = 1) -> Table:
 
 
 def _collectives(rows: tuple[CollectiveRow, ...], wide: bool) -> Table:
-    """One line for what the program does; a second line with the promise where that differs."""
+    """One line for what the program does; a second line with the promise where its numbers are others."""
     columns = ["axes", "count", "elements", "ring bytes", "run count", *(["run ring bytes"] if wide else []), ""]
     table = _table("Collectives", *columns, left=2)
     blank = [""] * wide
@@ -81,7 +81,7 @@ def _collectives(rows: tuple[CollectiveRow, ...], wide: bool) -> Table:
             *([bytes_or_dash(row.optimized_ring_bytes)] if wide else []),
             Text(row.verdict, style=MARKS.get(row.verdict, "")),
         )
-        if row.verdict in ("differs", "missing", "unplanned") and row.plan_count is not None:
+        if row.plan_count is not None and not row.agrees:
             table.add_row("  promised", "", number(row.plan_count), number(row.plan_elements), "", "", *blank, "")
     table.add_section()
     sums = [sum(getattr(row, name) or 0 for row in rows) for name in ("partitioned_ring_bytes", "optimized_ring_bytes")]

@@ -88,7 +88,8 @@ def participants(instruction: Instruction, module: HloModule, devices: int, rati
     partitions = module.num_partitions
     channel = "channel_id" in attributes and attributes["channel_id"] != "0"
     if "num_partitions" not in header and "replica_count" not in header and devices > 1:
-        replicas, partitions = (1, devices) if channel else (devices, 1)
+        # A text that says neither: the numbers in its groups are all there is.
+        replicas, partitions = (1, devices) if channel and kind in _PARTITION_IDS else (devices, 1)
     if kind in PAIRED:
         return _pairs(text, channel, replicas, partitions)
     if kind in _PARTITION_IDS:

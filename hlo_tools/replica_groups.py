@@ -28,7 +28,7 @@ Groups = tuple[tuple[int, ...], ...]
 _MAX_DEVICES = 1 << 24
 
 _GROUP = re.compile(r"\{([\d,\s]*)\}")
-_LIST = re.compile(r"\{[\d,\s{}]*\}")
+_LIST = re.compile(r"\{\s*(?:\{[\d,\s]*\}\s*,?\s*)*+\}|\{[\d,\s]*\}")
 _IOTA = re.compile(r"\[([\d,\s]+)\]\s*<=\s*\[([\d,\s]+)\]\s*(?:T\(([\d,\s]+)\))?")
 _MESH = re.compile(
     r"@?mesh\s*\[([^\]]*)\]\s*(?:,\s*device_ids=\((?P<ids>[^()]*(?:\([^()]*\))?[^()]*)\)\s*)?(?P<axes>\{.*\})?\s*",

@@ -14,7 +14,8 @@ _SAME_VALUE = frozenset(
     ("copy", "bitcast", "convert", "reshape", "broadcast", "optimization-barrier", "copy-done", "bitcast-convert")
 )
 _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "EQ": "EQ", "NE": "NE"}
-_MAX_STEPS = 10_000
+# Chains of copies, fusions and adds longer than this are not followed.
+_MAX_STEPS = 256
 
 # A scalar as this file knows it: ("constant", n), ("state", element of the loop's tuple), ("sum", element, n).
 Value = tuple[str, int] | tuple[str, int, int] | None

@@ -30,6 +30,7 @@ CALLED_KEYS = (
 UNKNOWN_SHAPE = "unknown[]"
 
 _MAX_DIGITS = 19
+_MAX_DEPTH = 10_000
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _QUOTED = re.compile(_STRING, re.DOTALL)
 _APOSTROPHE = re.compile(r"'[^'\n]*+'")
@@ -59,10 +60,11 @@ _ATTRIBUTE = re.compile(
 
 def integer(text: str) -> int:
     """A decimal integer of at most 64 bits; ContractLintError otherwise (also for digit strings made to hurt)."""
-    digits = text.strip()
-    if len(digits) > _MAX_DIGITS + 1 or not digits.lstrip("-").isdecimal() or not digits.isascii():
-        raise ContractLintError(f"not an integer of 64 bits: {digits[:40]!r}")
-    return int(digits)
+    number = text.strip()
+    digits = number.removeprefix("-")
+    if len(digits) > _MAX_DIGITS or not digits.isdecimal() or not digits.isascii():
+        raise ContractLintError(f"not an integer of 64 bits: {number[:40]!r}")
+    return int(number)
 
 
 def closing(text: str, at: int, stop: int) -> int:
@@ -78,6 +80,8 @@ def closing(text: str, at: int, stop: int) -> int:
             raise ContractLintError(f"{text[at]!r} is never closed: {text[at : at + 40]!r}")
         mark, position = match[0], match.end()
         if mark in _CLOSERS:
+            if len(expected) >= _MAX_DEPTH:
+                raise ContractLintError(f"brackets nested more than {_MAX_DEPTH} deep: {text[at : at + 40]!r}")
             expected.append(_CLOSERS[mark])
         elif mark in "\"'":
             position = skip_string(text, match.start(), stop)

@@ -27,9 +27,7 @@ _LINE = re.compile(
 )
 INSTRUCTION, COMPUTATION, END = 3, 5, 6
 
-_NESTED = re.compile(
-    r"(?:\((?:[a-z][a-z0-9]*\[[^\s()]*\S* )?|, (?:[a-z][a-z0-9]*\[[^\s()]*\S* )?)[a-z][a-z0-9\-]*\((?!\*)"
-)
+_NESTED = re.compile(r"(?:\(|, )(?:[a-z][a-z0-9]*+\[[^\s()\]]*+\](?:\{[^\s}]*+\})?+ )?+[a-z][a-z0-9\-]*+\((?!\*)")
 # Longer texts come from a compiler, which writes neither comments at the end of a line nor nested operands.
 _SHORT = 1 << 18
 

@@ -1,12 +1,13 @@
 """Sharded against one device, by norms: never elementwise, never after a normalised update.
 
-An elementwise bound is passed by no correct step (cancellation), and Adam turns a rounding error of 1e-10 into 1e-4. The
-norm of a whole gradient differs from one device by no more than a few times what one device itself is off:
+An elementwise bound is passed by no correct step (cancellation), and Adam turns a rounding error of 1e-10 into 1e-4.
+The norm of a whole gradient differs from one device by no more than a few times what one device itself is off:
 
     ratio = norm2(g_sharded - g_64) / (4 norm2(g_one - g_64) + u norm2(g_64))
 
-g_64: the same step in float64; g_one: on one device; u: unit roundoff of the compute dtype. Where there is no float64 twin, the
-error of one device is estimated by running it again on inputs moved by u (Vignes' CESTAC method, Math. Comput. Simul. 35, 1993):
+g_64: the same step in float64; g_one: on one device; u: unit roundoff of the compute dtype. Where there is no float64
+twin, the error of one device is estimated by running it again on inputs moved by about u: that changes every rounding
+after it (in the manner of Vignes' CESTAC method, Math. Comput. Simul. 35, 1993, 233-261):
 
     ratio = norm2(g_sharded - g_one) / (4 s + 8 u norm2(g_one)),   s = max_k norm2(g_one(x (1 + 2 u e_k)) - g_one(x))
 
@@ -53,8 +54,8 @@ def norm2(array: np.ndarray) -> float:
 def judge(role: Role, path: str, runs: Runs, roundoff: float) -> Comparison | str:
     """The comparison of one value, or the reason why it cannot be judged.
 
-    `roundoff` is that of the compute dtype. Without finite values on one device there is nothing to compare with; where only
-    the sharded value is not finite, `ratio` is None and the value is wrong.
+    `roundoff` is that of the compute dtype. Without finite values on one device there is nothing to compare with; where
+    only the sharded value is not finite, `ratio` is None and the value is wrong.
     """
     reference = runs.one if runs.twin is None else runs.twin
     if runs.sharded.shape != reference.shape:
@@ -70,16 +71,17 @@ def judge(role: Role, path: str, runs: Runs, roundoff: float) -> Comparison | st
     size = norm2(reference)
     moved = max((norm2(_difference(m, runs.one)) for m in runs.moved), default=0.0)
     few = reference.size <= FEW
+    u = _power(roundoff)
     if runs.twin is None:
         noise, slack = moved, SLACK
-        method = f"one device moved by u = {_power(roundoff)}: |sharded - one| <= 4 s + 8 u |one|"
+        method = f"one device moved by u = {u}: |sharded - one| <= 4 s + 8 u |one|"
     else:
         noise = norm2(_difference(runs.one, runs.twin))
         slack = 1.0
-        method = f"float64 twin: |sharded - f64| <= 4 |one - f64| + u |f64|, u = {_power(roundoff)}"
+        method = f"float64 twin: |sharded - f64| <= 4 |one - f64| + u |f64|, u = {u}"
         if few:
             noise, slack = max(noise, moved), SLACK
-            method = f"float64 twin, few elements: |sharded - f64| <= 4 max(|one - f64|, s) + 8 u |f64|, u = {_power(roundoff)}"
+            method = f"float64 twin, few elements: |sharded - f64| <= 4 max(|one - f64|, s) + 8 u |f64|, u = {u}"
     bound = MARGIN * noise + slack * roundoff * size
     floor = bound / size if size else None
     if floor is not None and floor > 0.5:

@@ -1,7 +1,7 @@
 """Values for a step that brings no `example`: drawn from shapes, dtypes and names with a fixed seed.
 
-The values need not make sense, they must make faults visible: no two shards are alike, and masks keep a different share of
-every row, so that a wrong normaliser or a lost shard moves every result.
+The values need not make sense, they must make faults visible: no two shards are alike, and masks keep a different share
+of every row, so that a wrong normaliser or a lost shard moves every result.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def draw(
 ) -> dict[str, HostValue]:
     """A value for every input leaf at loop step `index`; leaves that are concrete already keep theirs.
 
-    `ranges`: name of an argument, of a leaf (`batch/tokens`, `tokens`) or `*` for all integers -> (low, high), high excluded.
+    `ranges`: name of an argument, of a leaf (`batch/tokens`, `tokens`) or `*` for all integers -> (low, high), high
+    excluded.
     """
     carried = set(step.carry.values()) | set(step.donate)
     values: dict[str, HostValue] = {}

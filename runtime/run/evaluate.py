@@ -51,8 +51,8 @@ def evaluate(
 ) -> Evaluation:
     """Run `loss_and_grads` (if the step has it) and the step itself on `values`.
 
-    wide: floating values as float64. moves: so many further runs with every floating input moved by a relative u, see `compare`.
-    Exceptions of user code and of JAX pass through.
+    wide: floating values as float64. moves: so many further runs with every floating input moved by a relative u, see
+    `compare`. Exceptions of user code and of JAX pass through.
     """
     result = Evaluation()
     with context_of(step):

@@ -10,7 +10,7 @@ import jax
 
 from ..step import NormalisedStep
 
-# Code of the lowest effort runs the same arithmetic and compiles in half the time. Programs are compiled for one or two runs here.
+# Code of the lowest effort does the same arithmetic, compiles in half the time, and runs once or twice.
 OPTIONS = {"xla_backend_optimization_level": 0}
 
 

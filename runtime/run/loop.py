@@ -51,8 +51,8 @@ class Loop:
         fits = isinstance(given, tuple | list) and len(given) == 2
         if not fits or not isinstance(given[0], tuple | list) or not isinstance(given[1], Mapping):
             raise StepFailure(
-                f"example({index}) returned a {type(given).__name__}; expected (args, kwargs): a tuple with one entry for "
-                "each positional argument, and a mapping",
+                f"example({index}) returned a {type(given).__name__}; expected (args, kwargs): a tuple with one entry "
+                "for each positional argument, and a mapping",
             )
         args, kwargs = tuple(given[0]), dict(given[1])
         if len(args) != len(self.step.args) or kwargs.keys() - set(self.step.argument_names):
@@ -122,8 +122,8 @@ class Loop:
             old, new = (jax.tree.structure(tree) for tree in (place_in[key], outputs[position]))
             if old != new:
                 raise StepFailure(
-                    f"output {position} cannot replace the argument `{name}` in the next step: its structure is {_short(new)}, "
-                    f"the argument's {_short(old)}",
+                    f"output {position} cannot replace the argument `{name}` in the next step: "
+                    f"its structure is {_short(new)}, the argument's {_short(old)}",
                     help="give the step `carry`: {output position: argument name}, or {} where nothing is carried over",
                 )
             place_in[key] = outputs[position]

@@ -57,7 +57,7 @@ _EXACT = frozenset(
 
 
 def narrow_arithmetic(jaxpr: Any, paths: FramePaths) -> str | None:
-    """The first arithmetic whose result is narrower than float64, as `float32 mul at model.py:12`; None if there is none."""
+    """The first arithmetic whose result is narrower than float64, as `float32 mul at model.py:12`; None without one."""
     for eqn in equations(jaxpr):
         name = eqn.primitive.name
         if name in _EXACT or any(subjaxprs(eqn)):

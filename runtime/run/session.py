@@ -37,9 +37,9 @@ TWIN_MAX = 1e-2
 """A float64 run farther than this (relative, all gradients together) from one device computes something else."""
 DEFAULT_TIMEOUT = 900.0
 
-_RANDOM = "the step draws random numbers, which may depend on the number of microbatches: one device accumulates as the mesh does"
+_RANDOM = "the step draws random numbers, which may depend on the number of microbatches: one device uses as many"
 _REASONS = {
-    "parameters and other floating state": "a normalised update turns rounding of the gradients into differences of any size",
+    "parameters and other floating state": "a normalised update makes differences of any size out of rounding",
     "second moments": "squares of gradients; what makes them is compared",
     "counters": "integers of the state, the same whatever the gradients are",
     "PRNG keys": "no numbers",
@@ -49,7 +49,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class ReferenceJob:
-    """How another process builds the step. `axes`: the mesh axes its build function gets, all of size 1; None for no mesh."""
+    """How another process builds the step. `axes`: those of the mesh its build function gets, all size 1, or None."""
 
     request: StepRequest
     project_root: str
@@ -71,9 +71,9 @@ def run_step(
 ) -> RunFacts:
     """Execute `steps` steps on the mesh, then compare the first with one device.
 
-    mesh: where values are placed that carry no placement. rebuild: builds the step again with further build arguments, on
-    `build_mesh` (default: `mesh`); used with `reference_args` for the compared twin (say in float32). reference: how a child
-    process builds it for one device, in one microbatch; without it nothing is compared. ranges: see `draw`.
+    mesh: where values go that carry no placement. rebuild: builds the step again with further build arguments, on
+    `build_mesh` (default: `mesh`); used with `reference_args` for the compared twin (say in float32). reference: how a
+    child process builds it for one device, in one microbatch; without it nothing is compared. ranges: see `draw`.
     timeout: seconds for the reference runs. Raises StepFailure for exceptions of user code that are no JAX error.
     """
     # The capture has compiled the same program already; without this its first call would not compile.
@@ -224,8 +224,8 @@ def _trusted(twin: Result | str, one: Result) -> tuple[dict[tuple[str, str], np.
         off = math.hypot(*(norm2(t.astype(np.float64) - o.astype(np.float64)) for t, o in pairs)) if pairs else 0.0
         if not off <= TWIN_MAX * size:
             doubts[function] = (
-                f"it differs from one device by {off / size if size else math.inf:.2g} of the whole, more than rounding explains "
-                "(random numbers drawn in another dtype, for example)"
+                f"it differs from one device by {off / size if size else math.inf:.2g} of the whole, more than "
+                "rounding explains (random numbers drawn in another dtype, for example)"
             )
             continue
         kept |= own
@@ -253,8 +253,8 @@ def _never_compared(sharded: Evaluation, step: NormalisedStep) -> list[NotCompar
         reason = "the step has no loss_and_grads, and its state no first moments"
         return [*found, NotCompared(what="gradients", reason=reason)]
     reason = (
-        "the step has no loss_and_grads: the first moments stand for the gradients, and where the optimizer clips or normalises "
-        "before it averages, a wrong factor is divided out again"
+        "the step has no loss_and_grads: the first moments stand for the gradients, and where the optimizer clips or "
+        "normalises before it averages, a wrong factor is divided out again"
     )
     return [*found, NotCompared(what="scale of the gradients", reason=reason)]
 

@@ -129,7 +129,7 @@ def _placed(name: str, leaf: Any, value: HostValue, mesh: Mesh | None, wide: boo
     shape = getattr(leaf, "shape", None)
     if shape is not None and tuple(shape) != tuple(placed.shape):
         raise ContractLintError(
-            f"`{name}` is {list(shape)} in the step built for the comparison and {list(placed.shape)} in the promised step",
+            f"`{name}` is {list(shape)} in the step built for the comparison and {list(placed.shape)} in the other",
             help="reference_args and the mesh may change dtypes and placements, not shapes",
         )
     return placed if sharding is None else jax.device_put(placed, sharding)
@@ -145,7 +145,7 @@ def _sharding(leaf: Any, value: HostValue, mesh: Mesh | None) -> Any:
 
 
 def save(path: Path, values: Mapping[str, HostValue]) -> None:
-    """Write values as an npz of raw bytes and one JSON table: no pickle, and any dtype that numpy itself does not know."""
+    """Write values as an npz of raw bytes and one JSON table: no pickle, and any dtype that numpy does not know."""
     table: list[dict[str, Any]] = []
     members: dict[str, np.ndarray] = {}
     for index, (name, value) in enumerate(values.items()):

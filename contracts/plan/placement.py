@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from ..model import Contract, MeshSection, ParameterRule, as_axes
+from ..pattern import PathPattern
 from .error import PlanError
 from .parameters import Parameter
+
+CONVENTIONAL = ("layer", "embed", "heads", "mlp", "vocab")
+"""Logical axes that every dense model has; one that the contract does not map is replicated."""
 
 Spec = tuple[tuple[str, ...], ...]
 """For each dimension the mesh axes it is split over, outermost first."""
@@ -29,12 +33,16 @@ def matching_rule(rules: list[ParameterRule], path: str) -> tuple[int, Parameter
     pattern."""
     for index, rule in enumerate(rules):
         try:
-            found = re.search(rf"(?:^|/)(?:{rule.match})$", path)
-        except re.error as error:
-            raise PlanError(f"parameters.rules[{index}].match", f"not a regular expression: {error}") from error
-        if found:
-            return index, rule
+            if _pattern(rule.match).matches(path):
+                return index, rule
+        except ValueError as error:
+            raise PlanError(f"parameters.rules[{index}].match", str(error)) from error
     return None
+
+
+@lru_cache(maxsize=256)
+def _pattern(text: str) -> PathPattern:
+    return PathPattern(text)
 
 
 def place_parameter(parameter: Parameter, contract: Contract, mesh: MeshSection) -> Placement:
@@ -70,8 +78,8 @@ def _mesh_axes(axis: str | None, mapping: dict, mesh: MeshSection, key: str) -> 
         return as_axes(mapping[axis])
     if axis in mesh.axes:
         return (axis,)
-    if key == "parameters.logical_axes":
-        return ()  # A conventional axis the contract does not mention is replicated.
+    if axis in CONVENTIONAL:
+        return ()
     raise PlanError(key, f"`{axis}` is neither a logical axis of the contract nor an axis of the mesh")
 
 

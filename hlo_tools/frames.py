@@ -66,7 +66,8 @@ class FrameTable:
             path = self._files.get(location.get("file_name_id", 0))
             if path:
                 function = self._functions.get(location.get("function_name_id", 0), "")
-                column = location.get("column") or None
+                # XLA counts columns from 0, a Frame from 1.
+                column = location["column"] + 1 if "column" in location else None
                 frames.append(Frame(path=path, line=location.get("line", 0), column=column, function=function))
         self._cache[frame_id] = frames
         return frames
@@ -74,7 +75,9 @@ class FrameTable:
 
 def user_frame(frames: Sequence[Frame]) -> Frame | None:
     """The innermost frame outside installed packages; the innermost of all where there is no such frame."""
-    for frame in frames:
-        if not _LIBRARY.search(frame.path):
-            return frame
-    return frames[0] if frames else None
+    return next(iter(user_frames(frames) or frames), None)
+
+
+def user_frames(frames: Sequence[Frame]) -> list[Frame]:
+    """The frames outside installed packages and the interpreter, in their order."""
+    return [frame for frame in frames if not _LIBRARY.search(frame.path)]

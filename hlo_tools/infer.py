@@ -19,7 +19,7 @@ _FIRST_OPERAND = frozenset(
         *("abs", "add", "and", "atan2", "cbrt", "ceil", "cholesky", "clamp", "collective-permute", "copy", "cosine"),
         *("count-leading-zeros", "divide", "dynamic-update-slice", "erf", "exponential", "exponential-minus-one"),
         *("floor", "log", "log-plus-one", "logistic", "maximum", "minimum", "multiply", "negate", "not", "opt-barrier"),
-        *("optimization-barrier", "or", "popcnt", "power", "reduce-precision", "remainder", "reverse"),
+        *("or", "popcnt", "power", "reduce-precision", "remainder", "reverse"),
         *("round-nearest-afz", "round-nearest-even", "rsqrt", "select-and-scatter", "shift-left"),
         *("shift-right-arithmetic", "shift-right-logical", "sign", "sine", "sqrt", "subtract", "tan", "tanh", "xor"),
     )

@@ -11,7 +11,7 @@ from .module import Computation
 # Written by XLA's while-loop-trip-count-annotator; older texts carry it as a string, newer ones as a number.
 _KNOWN = re.compile(r"\"known_trip_count\"\s*:\s*\{\s*\"n\"\s*:\s*\"?(\d{1,18})\"?")
 _SAME_VALUE = frozenset(
-    ("copy", "bitcast", "convert", "reshape", "broadcast", "optimization-barrier", "copy-done", "bitcast-convert")
+    ("copy", "bitcast", "convert", "reshape", "broadcast", "opt-barrier", "copy-done", "bitcast-convert")
 )
 _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "EQ": "EQ", "NE": "NE"}
 # Chains of copies, fusions and adds longer than this are not followed.
@@ -34,13 +34,8 @@ def trip_count(loop: Instruction) -> int | None:
         return int(match[1])
     if len(loop.called) != 2 or not loop.operands:
         return None
-    body, condition = _body_and_condition(loop)
-    return _derive(loop, body, condition)
-
-
-def _body_and_condition(loop: Instruction) -> tuple[Computation, Computation]:
     body, condition = loop.called
-    return body, condition
+    return _derive(loop, body, condition)
 
 
 def _derive(loop: Instruction, body: Computation, condition: Computation) -> int | None:
@@ -97,7 +92,7 @@ def _bound(value: Value, loop: Instruction, body: Computation) -> int | None:
 
 
 def _initial(loop: Instruction, element: int) -> int | None:
-    """The constant the loop's tuple element starts as, looked for through copies, tuples and enclosing loops."""
+    """The constant the loop's tuple element starts as, looked for through copies and tuples."""
     instruction, index = loop.operands[0], element
     if len(loop.operands) > 1:
         if element >= len(loop.operands):
@@ -106,7 +101,7 @@ def _initial(loop: Instruction, element: int) -> int | None:
     for _ in range(_MAX_STEPS):
         if instruction.opcode == "tuple":
             return _constant(instruction.operands[index]) if index < len(instruction.operands) else None
-        if instruction.opcode in ("copy", "optimization-barrier", "copy-done", "opt-barrier") and instruction.operands:
+        if instruction.opcode in ("copy", "opt-barrier", "copy-done") and instruction.operands:
             instruction = instruction.operands[0]
             continue
         return None
@@ -124,7 +119,7 @@ def _step(body: Computation, element: int) -> int | None:
     """What the body adds to the element in one round; 0 where it hands it on unchanged."""
     root = body.root
     for _ in range(_MAX_STEPS):
-        if root.opcode not in ("copy", "optimization-barrier", "opt-barrier") or not root.operands:
+        if root.opcode not in ("copy", "opt-barrier") or not root.operands:
             break
         root = root.operands[0]
     if root.opcode != "tuple" or element >= len(root.operands):
@@ -140,8 +135,7 @@ Environment = dict[int, tuple[Instruction, "Environment"]]
 
 def _see_through(instruction: Instruction) -> tuple[Instruction, Environment] | None:
     """The instruction that computes a value: past copies, and into fusions and calls with their arguments bound."""
-    found = _resolve(instruction, {}, lambda i: i.opcode in ("compare",))
-    return found
+    return _resolve(instruction, {}, lambda i: i.opcode == "compare")
 
 
 def _resolve(

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..contracts.finding import Finding, merge_targets, sort_key
 from ..contracts.load import LoadedContract
-from ..hlo_tools.capture import Capture
-from .evidence import StepEvidence
 from .registry import rules
 from .verdict.causes import fold
 from .verdict.deviations import Verdict, accept
+
+if TYPE_CHECKING:
+    from ..hlo_tools.capture import Capture
+    from .evidence import StepEvidence
 
 
 def judge_contract(loaded: LoadedContract) -> list[Finding]:
@@ -22,6 +25,8 @@ def judge_contract(loaded: LoadedContract) -> list[Finding]:
 
 def evidence_of(loaded: LoadedContract, captures: Sequence[Capture], run: bool = False) -> list[StepEvidence]:
     """One StepEvidence for each step of each capture; its ledgers are made once, for rules and reports."""
+    from .evidence import StepEvidence  # a contract alone needs no reader of programs
+
     return [
         StepEvidence(loaded, capture, step, run_requested=run)
         for capture in captures

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..hlo_tools.collectives import CollectiveLedger
     from ..hlo_tools.memory import MemoryLedger
     from ..hlo_tools.module import HloModule
+    from ..hlo_tools.proto import HloProto
     from .pipeline.report import Report
 
 Name = str | PathLike[str]
@@ -52,8 +53,15 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
     return ledger(module, mesh)
 
 
-def memory(module: Any) -> MemoryLedger:
-    """The memory ledger of a program with its buffer assignment (HloProto); see `hlo_tools.memory.memory`."""
-    from ..hlo_tools.memory import memory as ledger
+def memory(program: HloModule | HloProto | bytes) -> MemoryLedger:
+    """The memory ledger of a compiled program: an HloProto, or its bytes (an XLA dump, `*after_optimizations.hlo.pb`).
 
-    return ledger(module)
+    Raises ContractLintError for a program without buffer assignment, which an HloModule or a dump as text never has.
+    """
+    from ..hlo_tools.memory import memory as ledger
+    from ..hlo_tools.module import HloModule
+    from ..hlo_tools.proto import parse_proto
+
+    if isinstance(program, HloModule):
+        return ledger(None, program)
+    return ledger(parse_proto(program) if isinstance(program, bytes) else program)

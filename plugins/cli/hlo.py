@@ -44,7 +44,7 @@ def command() -> None:
     """Ledgers of a program: HLO text or proto (gzip or not), a capture's folder, or - for standard input."""
 
 
-@command.command("summary")
+@command.command("summary", short_help="Size, collectives, memory, host calls.")
 @shared
 def summary(**options: Any) -> None:
     """The program at a glance: size, collectives, memory, calls to the host."""
@@ -53,7 +53,7 @@ def summary(**options: Any) -> None:
     _show(summary_of, options)
 
 
-@command.command("collectives")
+@command.command("collectives", short_help="Kind, axes, executions and bytes of each.")
 @shared
 def collectives(**options: Any) -> None:
     """Every collective: kind, mesh axes, executions, elements, bytes, source line."""
@@ -62,7 +62,7 @@ def collectives(**options: Any) -> None:
     _show(collectives_of, options)
 
 
-@command.command("memory")
+@command.command("memory", short_help="What must fit, and what is live at the peak.")
 @shared
 def memory(**options: Any) -> None:
     """What must fit on one device, and the buffers that are live at the peak."""
@@ -71,7 +71,7 @@ def memory(**options: Any) -> None:
     _show(memory_of, options)
 
 
-@command.command("tensors")
+@command.command("tensors", short_help="Placement and bytes of each argument.")
 @shared
 def tensors(**options: Any) -> None:
     """Every parameter, optimizer slot and batch input of a capture, with its placement and bytes."""

@@ -13,6 +13,8 @@ from .json import dumps
 from .markdown import escape
 from .text import COLOURS, DEFAULT_WIDTH, to_text
 
+WIDE = 100
+
 
 def render(rules: Sequence[Rule], form: str, width: int | None = None, color: bool = False) -> str:
     """The catalogue in `text`, `json` or `markdown`, ordered by code."""
@@ -23,16 +25,16 @@ def render(rules: Sequence[Rule], form: str, width: int | None = None, color: bo
         return (
             "\n".join(["| code | name | severity | evidence | what it finds |", "|---|---|---|---|---|", *rows]) + "\n"
         )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    table.add_column("code", no_wrap=True, style="bold")
-    table.add_column("name")
-    table.add_column("severity")
-    table.add_column("evidence")
+    width = width or DEFAULT_WIDTH
+    columns = ("code", "name", "severity", *(("evidence",) if width >= WIDE else ()))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
+    for column in columns:
+        table.add_column(column, no_wrap=True, style="bold" if column == "code" else None)
     table.add_column("what it finds", ratio=1)
     for rule in rules:
         severity = Text(rule.severity, style=COLOURS[rule.severity])
-        table.add_row(rule.code, rule.name, severity, rule.evidence, rule.summary)
-    return to_text([table], width or DEFAULT_WIDTH, color, first=Text(f"{len(rules)} rules"))
+        table.add_row(rule.code, rule.name, severity, *((rule.evidence,) if width >= WIDE else ()), rule.summary)
+    return to_text([table], width, color, first=Text(f"{len(rules)} rules"))
 
 
 def as_json(rule: Rule) -> dict[str, str]:

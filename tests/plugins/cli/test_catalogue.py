@@ -1,0 +1,72 @@
+"""`rules`, `explain` and `schema`: every rule is listed and explained; the schema refuses an unknown key."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+
+import jsonschema
+import pytest
+from contract_lint.linters.registry import rules
+from contract_lint.plugins.report.explanation import blocks, render
+from ruamel.yaml import YAML
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_rules_as_json_and_markdown(cli: Run) -> None:
+    listed = json.loads(cli("rules", "--format", "json").stdout)["rules"]
+    assert [rule["code"] for rule in listed] == sorted(rule.code for rule in rules())
+    assert all(rule["summary"] and rule["doc"] for rule in listed)
+    table = cli("rules", "--format", "markdown").stdout.splitlines()
+    assert len(table) == len(listed) + 2 and {line.count(" | ") for line in table if "---" not in line} == {4}
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_rules_as_text(cli: Run, columns: int) -> None:
+    text = cli("rules", env={"COLUMNS": str(columns)}).stdout
+    assert max(map(len, text.splitlines())) <= columns
+    assert all(rule.code in text and rule.name in text for rule in rules())
+
+
+def test_explain_by_code_and_by_name(cli: Run) -> None:
+    by_code = cli("explain", "shd204", env={"COLUMNS": "80"}).stdout
+    assert by_code == cli("explain", "unplanned-collective", env={"COLUMNS": "80"}).stdout
+    assert by_code.startswith("SHD204 unplanned-collective  error")
+    for heading in ("What it does", "Why is this bad?", "Example", "Use instead", "References"):
+        assert f"\n{heading}\n" in by_code
+    assert max(map(len, by_code.splitlines())) <= 80 and "```" not in by_code
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_every_rule_can_be_explained(form: str) -> None:
+    for rule in rules():
+        text = render(rule, form, 80)
+        assert rule.code in text and (form != "text" or "##" not in text)
+
+
+def test_blocks_keep_code_and_join_prose() -> None:
+    body = "One\ntwo.\n\n- a\n- b\n  goes on\n\n```python\nx = 1\n\n    y = 2\n```\nafter\n\n    indented\n"
+    assert list(blocks(body)) == [
+        ("One two.", False),
+        ("- a", False),
+        ("- b goes on", False),
+        ("x = 1\n\n    y = 2", True),
+        ("after", False),
+        ("indented", True),
+    ]
+
+
+def test_schema_takes_a_contract_and_refuses_an_unknown_key(cli: Run, contract_text: str) -> None:
+    schema = json.loads(cli("schema").stdout)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    contract = YAML(typ="safe").load(contract_text)
+    assert list(validator.iter_errors(contract)) == []
+    assert list(validator.iter_errors(contract | {"mesch": {}}))
+    sizes = {name: 8 for name in ("d_model", "heads", "kv_heads", "d_ff", "vocab", "sequence")}
+    bound = sizes | {"kind": "dense", "layers": {"from": "base#layers"}}
+    assert list(validator.iter_errors(contract | {"config": {"base": "b.yml"}, "model": bound})) == []
+    assert list(validator.iter_errors(contract | {"batch": {"size": {"from": "no alias"}}}))
+    assert not list(validator.iter_errors(contract | {"batch": {"size": {"from": "base#batch"}}}))

@@ -42,12 +42,12 @@ def third_party_rules() -> tuple[Rule, ...]:
             rules = point.load()
         except Exception as error:
             raise ContractLintError(
-                f"entry point {point.name!r} of group {ENTRY_POINT_GROUP} does not load: {type(error).__name__}: {error}",
+                f"entry point {point.name!r} of {ENTRY_POINT_GROUP} does not load: {type(error).__name__}: {error}",
                 help="reinstall or remove the package that provides it",
             ) from error
         if not isinstance(rules, (list, tuple)) or not all(isinstance(rule, Rule) for rule in rules):
             raise ContractLintError(
-                f"entry point {point.name!r} of group {ENTRY_POINT_GROUP} is not a list of Rule, found {type(rules).__name__}"
+                f"entry point {point.name!r} of {ENTRY_POINT_GROUP} is not a list of Rule, found {type(rules).__name__}"
             )
         found.extend(rules)
     return tuple(found)

@@ -1,8 +1,8 @@
 """Findings suppressed beside the line they are on: `# contract-lint: ignore[SHD001] reason`.
 
-A comment names one or more rules by code or name and says why. It marks every finding of these rules on its own line as
-suppressed; the finding stays in every report. A comment that suppresses nothing is a finding, and so is one without a
-reason, which suppresses nothing either.
+A comment names one or more rules by code or name and says why. It marks every finding of these rules on its own line
+as suppressed; the finding stays in every report. A comment that suppresses nothing is a finding, and so is one
+without a reason, which suppresses nothing either.
 """
 
 from __future__ import annotations

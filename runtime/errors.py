@@ -42,7 +42,7 @@ _SIGNS: tuple[tuple[str, frozenset[str] | None, re.Pattern[str]], ...] = (
     (
         "indivisible",
         frozenset({"ValueError", "ShardingTypeError"}),
-        re.compile(r"(?i)should be (?:evenly )?divisible by|is not (?:evenly )?divisible|not divisible by"),
+        re.compile(r"(?i)should be (?:evenly )?divisible by|is not (?:evenly )?divisible|not (?:evenly )?divisible by"),
     ),
     (
         "sharding-mismatch",

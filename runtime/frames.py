@@ -37,9 +37,12 @@ class FramePaths:
         folders = _spellings([root, *(extra or []), *packages])
         self._sources = tuple(dict.fromkeys(folders))
         stdlib = re.escape(sysconfig.get_path("stdlib") + os.sep)
+        above_stdlib = re.escape(str(Path(sysconfig.get_path("stdlib")).parents[1]) + os.sep)
         prefixes = [re.escape(folder) for folder in (*folders, *_spellings([Path.home()]))]
-        # Installed packages go first: an environment often lies below the project root.
-        self.pattern = "^(?:" + "|".join([r".*/(?:site|dist)-packages/", stdlib, *prefixes]) + ")"
+        # Installed packages go first: an environment often lies below the project root. They keep the folder's name,
+        # and the standard library keeps `lib/python3.x`, so that a reader of the capture can tell them from the user's files.
+        installed = [r".*/(?=(?:site|dist)-packages/)", rf"{above_stdlib}(?=lib/python3)"]
+        self.pattern = "^(?:" + "|".join([*installed, *prefixes]) + ")"
         self._strip = re.compile(self.pattern)
         self._foreign = re.compile(rf"/(?:site|dist)-packages/|^{stdlib}|^<")
         ours = "|".join(re.escape(str(folder) + os.sep) for folder in _RUNTIMES)

@@ -22,7 +22,11 @@ def _in_computation(computation: Computation) -> Iterable[tuple[str, str, str]]:
     seen: dict[object, str] = {}
     for instruction in computation.instructions:
         if instruction.opcode in TRANSPARENT:
-            numbers[instruction.name] = (instruction.opcode, str(instruction.shape), _operand_numbers(instruction, numbers))
+            numbers[instruction.name] = (
+                instruction.opcode,
+                str(instruction.shape),
+                _operand_numbers(instruction, numbers),
+            )
             numbers[instruction.name] = _intern(numbers[instruction.name], seen, instruction.name)
         elif instruction.opcode in COLLECTIVES:
             attributes = tuple(instruction.attributes.get(name) for name in IDENTITY_ATTRIBUTES)

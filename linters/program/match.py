@@ -100,6 +100,13 @@ def differences(evidence: StepEvidence) -> list[Difference]:
     return _pair_moved([difference for difference in changed if difference is not None])
 
 
+def same_kind(evidence: StepEvidence, difference: Difference) -> list[Collective]:
+    """The program's other collectives of the kind: those that are not at fault."""
+    ledger = evidence.partitioned
+    rows = ledger.rows if ledger is not None else []
+    return [row for row in rows if row.kind == difference.kind and row not in difference.rows]
+
+
 def row_axes(row: Collective | Total) -> tuple[str, ...]:
     """The mesh axes of a ledger row; irregular or unnamed groups stand under a name of their own."""
     if row.axes is None:

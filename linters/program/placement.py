@@ -88,7 +88,7 @@ def mesh_spec(axes: Sequence[str | None], section: ParametersSection, sizes: dic
 def slot_spec(
     axes: Sequence[str | None], section: ParametersSection, optimizer: OptimizerSection, sizes: dict[str, int]
 ) -> Spec:
-    """A slot lies as its parameter; with a placement of its own, those mesh axes split the `embed` dimension further."""
+    """A slot lies as its parameter; with a placement of its own, those axes split its `embed` dimension further."""
     spec = list(mesh_spec(axes, section, sizes))
     if optimizer.placement == "parameters":
         return tuple(spec)
@@ -102,7 +102,7 @@ def slot_spec(
 def _mesh_axes(axis: str | None, section: ParametersSection, sizes: dict[str, int]) -> tuple[str, ...]:
     if axis is None:
         return ()
-    mapped = section.logical_axes[axis] if axis in section.logical_axes else axis
+    mapped = section.logical_axes.get(axis, axis)
     return tuple(name for name in as_axes(mapped) if sizes.get(name, 1) > 1)
 
 

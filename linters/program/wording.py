@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...contracts.finding import Location
+from ...contracts.manifest import Frame
 from ...contracts.model import format_bytes
 from ...hlo_tools.collectives import Collective
+from ...hlo_tools.frames import user_frames
 from ..evidence import frame_location
 
 
@@ -38,11 +40,22 @@ def cost_text(rows: Iterable[Collective]) -> str:
     return f"{total}, {format_bytes(sum(int(row.ring_bytes) for row in rows))} sent per device and step"
 
 
-def place_of(row: Collective) -> Location | None:
-    """The innermost user frame of a collective."""
-    return frame_location(row.frames)
+def frame_apart(rows: Sequence[Collective], others: Iterable[Collective]) -> Frame | None:
+    """The innermost user frame of `rows` that none of the `others` has too, else the innermost.
+
+    A helper that gathers every parameter stands in the stack of each of them; the line that asked once too often is the
+    first one out that is theirs alone.
+    """
+    frames = user_frames(rows[0].frames) or list(rows[0].frames)
+    shared = {(frame.path, frame.line) for other in others for frame in other.frames}
+    return next((frame for frame in frames if (frame.path, frame.line) not in shared), next(iter(frames), None))
 
 
-def function_of(row: Collective) -> str:
+def place_at(frame: Frame | None) -> Location | None:
+    """A frame as a place."""
+    return frame_location([frame]) if frame else None
+
+
+def name_at(frame: Frame | None, row: Collective) -> str:
     """A name for the place that survives line shifts."""
-    return f"{row.frames[0].path}:{row.frames[0].function}" if row.frames else row.scope or ""
+    return f"{frame.path}:{frame.function}" if frame else row.scope or ""

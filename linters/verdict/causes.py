@@ -15,27 +15,32 @@ REJECTED = ("JIT201", "SHD201")
 SHAPE = ("SEM203", "DAT201", "SEM201", "SEM202", "NUM202")
 PLACEMENT = ("SHD202", "SHD212")
 COLLECTIVE = ("SHD208", "SHD204", "SHD207", "SHD206", "SHD205")
+GRAPH = ("MEM205", "JIT204")
 
 CAUSES: dict[str, tuple[str, ...]] = {
     "SEM202": ("SEM203",),
     "SHD203": PLACEMENT,
     "MEM201": SHAPE + PLACEMENT,
-    "MEM202": SHAPE + PLACEMENT + ("MEM204", "JIT203", "MEM205") + COLLECTIVE,
-    "MEM203": SHAPE + PLACEMENT + ("MEM204", "JIT203", "MEM205") + COLLECTIVE,
-    "SHD204": SHAPE + PLACEMENT + ("MEM205", "SHD208"),
-    "SHD205": SHAPE + PLACEMENT + ("MEM205", "SHD208", "SHD204", "SHD207"),
-    "SHD206": SHAPE + PLACEMENT + ("MEM205", "SHD208", "SHD204", "SHD207"),
-    "SHD207": SHAPE + PLACEMENT + ("MEM205",),
-    "SHD208": SHAPE + PLACEMENT,
-    "SHD209": SHAPE + PLACEMENT + COLLECTIVE,
-    "SHD211": SHAPE + PLACEMENT + ("MEM205",) + COLLECTIVE,
+    "MEM202": SHAPE + PLACEMENT + ("MEM204", "JIT203", *GRAPH, *COLLECTIVE),
+    "MEM203": SHAPE + PLACEMENT + ("MEM204", "JIT203", *GRAPH, *COLLECTIVE),
+    "MEM204": SHAPE + PLACEMENT,
+    "SHD204": SHAPE + PLACEMENT + (*GRAPH, "SHD208"),
+    "SHD205": SHAPE + PLACEMENT + (*GRAPH, "SHD208", "SHD204", "SHD207"),
+    "SHD206": SHAPE + PLACEMENT + (*GRAPH, "SHD208", "SHD204", "SHD207"),
+    "SHD207": SHAPE + PLACEMENT + GRAPH,
+    "SHD208": SHAPE + PLACEMENT + GRAPH,
+    "SHD209": SHAPE + PLACEMENT + GRAPH + COLLECTIVE,
+    "SHD211": SHAPE + PLACEMENT + GRAPH + COLLECTIVE,
+    "JIT301": ("JIT207", "JIT206"),
     "JIT302": ("JIT202",),
-    "JIT301": ("JIT206",),
     "SEM301": ("SHD205",),
     "SEM302": ("SHD205", "SEM301"),
     "SEM303": ("SHD205", "SEM301", "SEM302"),
 }
 """Code of a consequence -> codes of its possible causes, the likeliest first."""
+
+SAME_LINE = {code: ("JIT202",) for code in COLLECTIVE}
+"""Causes that count only where both stand on one source line: what a callback prints is reduced there too."""
 
 
 def fold(findings: Iterable[Finding]) -> list[Finding]:
@@ -51,6 +56,10 @@ def fold(findings: Iterable[Finding]) -> list[Finding]:
 
 def _cause(finding: Finding, found: list[Finding]) -> int | None:
     """The index of the finding that explains this one: by rank of its code, a shared place or subject first."""
+    for code in SAME_LINE.get(finding.code, ()):
+        for index, other in enumerate(found):
+            if other.code == code and _same_line(finding, other):
+                return index
     for code in CAUSES.get(finding.code, ()):
         candidates = [index for index, other in enumerate(found) if other.code == code and other is not finding]
         if candidates:
@@ -60,8 +69,12 @@ def _cause(finding: Finding, found: list[Finding]) -> int | None:
 
 
 def _related(finding: Finding, other: Finding) -> bool:
-    same_line = finding.location is not None and finding.location == other.location
-    return same_line or finding.subject == other.subject
+    return _same_line(finding, other) or finding.subject == other.subject
+
+
+def _same_line(finding: Finding, other: Finding) -> bool:
+    here, there = finding.location, other.location
+    return here is not None and there is not None and (here.path, here.line) == (there.path, there.line)
 
 
 def _siblings(finding: Finding, found: list[Finding]) -> list[int]:
@@ -71,7 +84,7 @@ def _siblings(finding: Finding, found: list[Finding]) -> list[int]:
     at_line = [
         (-int(other.details.get("ring_bytes", 0)), index)
         for index, other in enumerate(found)
-        if other.code == finding.code and other.location == finding.location
+        if other.code == finding.code and _same_line(finding, other)
     ]
     first = min(at_line)[1]
     return [] if found[first] is finding else [first]

@@ -40,7 +40,9 @@ def matches(deviation: Deviation, finding: Finding) -> bool:
     """Whether rule and every field of `match` agree with the finding or its details."""
     if deviation.rule not in (finding.code, finding.name):
         return False
-    facts: dict[str, Any] = {"step": finding.step, "key": finding.key, "subject": finding.subject} | dict(finding.details)
+    facts: dict[str, Any] = {"step": finding.step, "key": finding.key, "subject": finding.subject} | dict(
+        finding.details
+    )
     return all(_as_list(facts.get(field)) == _as_list(wanted) for field, wanted in deviation.match.items())
 
 

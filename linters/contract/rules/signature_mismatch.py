@@ -41,7 +41,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
     size, sequence = view.integer("batch", "size"), view.integer("model", "sequence")
     steps = list(view.mapping("step"))
     promised = [size, sequence] if sequence is not None else [size]
-    if size is None or (len(steps) > 1 and "train" not in steps):
+    if size is None or not steps or (len(steps) > 1 and "train" not in steps):
         return
     name = "train" if "train" in steps else steps[0]
     for argument, shapes in view.mapping("step", name, "signatures").items():

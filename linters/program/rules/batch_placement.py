@@ -4,8 +4,8 @@
 Compares the placement of the first dimension of every batch input with `batch.axes`.
 
 ## Why is this bad?
-A batch that is replicated makes every device do the work of all: the loss is right, the step is slow by the size of the
-axis, and no error appears.
+A batch that is replicated makes every device do the work of all: the loss is right, the step is slow by the size of
+the axis, and no error appears.
 
 ## Example
 ```python

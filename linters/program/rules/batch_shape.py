@@ -5,8 +5,8 @@ Compares the first dimension of every batch input with `batch.size`, and the sec
 `model.sequence`.
 
 ## Why is this bad?
-Batch size and sequence length set the learning-rate schedule, the tokens per step and most of the activation memory. A
-contract for 16 x 128 says nothing about a step fed 32 x 128.
+Batch size and sequence length set the learning-rate schedule, the tokens per step and most of the activation memory.
+A contract for 16 x 128 says nothing about a step fed 32 x 128.
 
 ## Example
 ```yaml
@@ -36,7 +36,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     if batch is not None:
         yield from _dimension(evidence, rows, 0, batch.size, "batch.size")
     if isinstance(model, DenseModel):
-        yield from _dimension(evidence, [r for r in rows if len(r.global_shape) > 1], 1, model.sequence, "model.sequence")
+        yield from _dimension(
+            evidence, [r for r in rows if len(r.global_shape) > 1], 1, model.sequence, "model.sequence"
+        )
 
 
 def _dimension(evidence: StepEvidence, rows: list, dimension: int, expected: int, key: str) -> Iterable[Finding]:

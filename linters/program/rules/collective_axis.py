@@ -1,11 +1,12 @@
 """A promised collective runs over another mesh axis.
 
 ## What it does
-Pairs a promised collective that is missing with an unplanned one of the same kind and the same executions and elements.
+Pairs a promised collective that is missing with an unplanned one of the same kind and the same executions and
+elements.
 
 ## Why is this bad?
-Mesh axes are wires: an axis inside a host or torus dimension is far faster than one across slices. A collective on the
-wrong axis also reduces over the wrong devices, which can change the result.
+Mesh axes are wires: an axis inside a host or torus dimension is far faster than one across slices. A collective on
+the wrong axis also reduces over the wrong devices, which can change the result.
 
 ## Example
 ```python
@@ -28,8 +29,8 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ...evidence import StepEvidence
 from ...rule import Rule
-from ..match import differences
-from ..wording import axes_text, cost_text, place_of
+from ..match import differences, same_kind
+from ..wording import axes_text, cost_text, frame_apart, place_at
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -38,10 +39,11 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             continue
         first = difference.rows[0]
         yield RULE.finding(
-            f"{difference.kind} runs over {axes_text(difference.axes)}, promised over {axes_text(difference.moved_from)}: "
-            f"{cost_text(difference.rows)}",
+            f"{difference.kind} runs over {axes_text(difference.axes)}, "
+            f"promised over {axes_text(difference.moved_from)}: {cost_text(difference.rows)}",
             subject=f"{difference.kind}:{','.join(difference.axes)}",
-            location=place_of(first) or evidence.place(difference.promised.key),
+            location=place_at(frame_apart(difference.rows, same_kind(evidence, difference)))
+            or evidence.place(difference.promised.key),
             key=difference.promised.key,
             instruction=first.name,
             expected=axes_text(difference.moved_from),

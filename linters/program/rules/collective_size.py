@@ -1,8 +1,8 @@
 """A promised collective has another size.
 
 ## What it does
-Reports each kind and set of mesh axes where executions and elements differ from the promise in opposite directions, or
-where only the elements differ.
+Reports each kind and set of mesh axes where executions and elements differ from the promise in opposite directions,
+or where only the elements differ.
 
 ## Why is this bad?
 The same number of collectives over other sizes means that other tensors travel: a gather in the wrong layout, a
@@ -29,8 +29,8 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ...evidence import StepEvidence
 from ...rule import Rule
-from ..match import differences
-from ..wording import axes_text, cost_text, place_of, total_text
+from ..match import differences, same_kind
+from ..wording import axes_text, cost_text, frame_apart, place_at, total_text
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -38,17 +38,20 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         promise = difference.promised
         if difference.problem != "size" or promise is None:
             continue
-        location = next((place for row in difference.rows if (place := place_of(row))), None)
-        single_line = len({row.source for row in difference.rows}) == 1
+        one_line = len({row.source for row in difference.rows}) == 1
+        location = place_at(frame_apart(difference.rows, same_kind(evidence, difference))) if one_line else None
         yield RULE.finding(
-            f"{difference.kind} over {axes_text(difference.axes)} has {total_text(difference.count, difference.elements)}, "
+            f"{difference.kind} over {axes_text(difference.axes)} has "
+            f"{total_text(difference.count, difference.elements)}, "
             f"promised {total_text(promise.count, promise.elements)}",
             subject=f"{difference.kind}:{','.join(difference.axes)}",
-            location=location if single_line and location else evidence.place(promise.key),
+            location=location or evidence.place(promise.key),
             key=promise.key,
             expected=total_text(promise.count, promise.elements),
             found=total_text(difference.count, difference.elements),
-            evidence=tuple(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in difference.rows[:20])
+            evidence=tuple(
+                f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in difference.rows[:20]
+            )
             + promise.explanation,
             help="compare the shapes at these lines with the promise",
             details={"kind": difference.kind, "axes": list(difference.axes)},

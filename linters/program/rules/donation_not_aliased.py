@@ -1,8 +1,8 @@
 """An argument is promised to be donated, but the program keeps its buffer.
 
 ## What it does
-Checks that every array of the arguments in `step.<name>.donate` is donated at the jit border and that the compiled program
-reuses its buffer for an output.
+Checks that every array of the arguments in `step.<name>.donate` is donated at the jit border and that the compiled
+program reuses its buffer for an output.
 
 ## Why is this bad?
 Without the reuse, old and new state live side by side: parameters and optimizer state count twice in device memory.
@@ -40,11 +40,17 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         leaves = [leaf for leaf in evidence.facts.arguments if leaf.argument == argument]
         kept = [leaf for leaf in leaves if not leaf.aliased and leaf.parameter is not None]
         if not leaves:
-            message, found = f"the step has no array argument {argument!r}, which the contract promises to donate", "no such argument"
+            message, found = (
+                f"the step has no array argument {argument!r}, which the contract promises to donate",
+                "no such argument",
+            )
         elif kept:
             size = sum(leaf.bytes or 0 for leaf in kept)
             why = "is not donated" if not any(leaf.donated for leaf in kept) else "is donated, but not reused"
-            message = f"{argument} {why}: {len(kept)} of {len(leaves)} arrays ({format_bytes(size)}) are kept beside their successors"
+            message = (
+                f"{argument} {why}: {len(kept)} of {len(leaves)} arrays ({format_bytes(size)}) "
+                "are kept beside their successors"
+            )
             found = why
         else:
             continue
@@ -56,9 +62,11 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             expected="every array aliased with an output",
             found=found,
             evidence=tuple(f"{leaf.path}: {leaf.shape} {leaf.dtype}" for leaf in kept[:20]),
-            help="pass it in donate_argnums / donate_argnames, and return an array of the same shape, dtype and placement",
+            help="donate it at the jit border, and return an array of the same shape, dtype and placement",
             details={"argument": argument},
         )
 
 
-RULE = Rule(code="MEM204", name="donation-not-aliased", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="MEM204", name="donation-not-aliased", severity="error", evidence="program", doc=__doc__ or "", check=check
+)

@@ -1,12 +1,12 @@
 """The same collective is issued twice for the same value.
 
 ## What it does
-Finds, in one computation of the partitioned program, collectives of one kind over the same groups whose operands are the
-same value, seen through copies, converts, reshapes and transposes.
+Finds, in one computation of the partitioned program, collectives of one kind over the same groups whose operands are
+the same value, seen through copies, converts, reshapes and transposes.
 
 ## Why is this bad?
-A parameter that is gathered for each of its uses travels as often. The compiler may merge the copies, but nothing promises
-that it does, and in a loop or under remat it usually does not.
+A parameter that is gathered for each of its uses travels as often. The compiler may merge the copies, but nothing
+promises that it does, and in a loop or under remat it usually does not.
 
 ## Example
 ```python
@@ -33,7 +33,7 @@ from ...evidence import StepEvidence
 from ...rule import Rule
 from ..duplicates import duplicates
 from ..match import differences, row_axes
-from ..wording import axes_text, cost_text, function_of, place_of
+from ..wording import axes_text, cost_text, frame_apart, name_at, place_at
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -45,12 +45,14 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         first, again = by_name.get((computation, first_name)), by_name.get((computation, again_name))
         if first is None or again is None or again.elements <= again.count:
             continue
+        frame = frame_apart([again], [first])
         beyond = (again.kind, row_axes(again)) in over
         yield RULE.finding(
-            f"{again.kind} over {axes_text(row_axes(again))} repeats one of the same value at {first.source}: {cost_text([again])}",
-            subject=f"{again.kind}:{','.join(row_axes(again))}:{function_of(again)}",
+            f"{again.kind} over {axes_text(row_axes(again))} repeats one of the same value at {first.source}: "
+            f"{cost_text([again])}",
+            subject=f"{again.kind}:{','.join(row_axes(again))}:{name_at(frame, again)}",
             severity="error" if beyond else "warning",
-            location=place_of(again),
+            location=place_at(frame),
             instruction=again.name,
             expected="one",
             found="two",
@@ -60,4 +62,6 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         )
 
 
-RULE = Rule(code="SHD208", name="duplicate-collective", severity="warning", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SHD208", name="duplicate-collective", severity="warning", evidence="program", doc=__doc__ or "", check=check
+)

@@ -1,8 +1,8 @@
 """The program needs more device memory than the contract allows.
 
 ## What it does
-Adds arguments, outputs that alias no argument, packed temporaries and code - what must fit at once - and compares the sum
-with `memory.hbm`. The peak of live buffers is given beside it.
+Adds arguments, outputs that alias no argument, packed temporaries and code - what must fit at once - and compares the
+sum with `memory.hbm`. The peak of live buffers is given beside it.
 
 ## Why is this bad?
 A step that does not fit fails at compile time, or at the first step of a run that queued for hours.
@@ -43,8 +43,8 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         expected=f"at most {section.hbm:,} bytes",
         found=f"{ledger.need_bytes:,} bytes",
         evidence=tuple(
-            f"{format_bytes(buffer.bytes)} {buffer.class_} {buffer.name} {buffer.shape} at {buffer.source or 'no source line'}"
-            for buffer in ledger.buffers[:10]
+            f"{format_bytes(b.bytes)} {b.class_} {b.name} {b.shape} at {b.source or 'no source line'}"
+            for b in ledger.buffers[:10]
         ),
         help="shrink the largest buffers listed here, or raise the budget",
     )

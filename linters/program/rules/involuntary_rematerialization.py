@@ -4,8 +4,8 @@
 Reports XLA's "involuntary full rematerialization" warnings, with the Python line of the operation.
 
 ## Why is this bad?
-Between two placements that no single collective connects, the partitioner gathers the tensor on every device and slices
-it again. Memory peaks at the full size and the step moves far more than the change needs.
+Between two placements that no single collective connects, the partitioner gathers the tensor on every device and
+slices it again. Memory peaks at the full size and the step moves far more than the change needs.
 
 ## Example
 ```python
@@ -48,5 +48,10 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
 
 
 RULE = Rule(
-    code="SHD209", name="involuntary-rematerialization", severity="error", evidence="program", doc=__doc__ or "", check=check
+    code="SHD209",
+    name="involuntary-rematerialization",
+    severity="error",
+    evidence="program",
+    doc=__doc__ or "",
+    check=check,
 )

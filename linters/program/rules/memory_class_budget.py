@@ -1,11 +1,12 @@
 """One class of buffers takes more memory than the contract allows it.
 
 ## What it does
-Compares the bytes of each class at the live peak (parameter, optimizer_slot, activation_saved, ...) with `memory.classes`.
+Compares the bytes of each class at the live peak (parameter, optimizer_slot, activation_saved, ...) with
+`memory.classes`.
 
 ## Why is this bad?
-A budget for the whole hides a shift inside it: optimizer state that doubled while activations shrank still fits today and
-leaves no room tomorrow.
+A budget for the whole hides a shift inside it: optimizer state that doubled while activations shrank still fits today
+and leaves no room tomorrow.
 
 ## Example
 ```yaml
@@ -39,7 +40,8 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             continue
         key = f"memory.classes.{name}"
         yield RULE.finding(
-            f"{name.replace('_', ' ')} buffers take {format_bytes(used)} at the peak, the budget is {format_bytes(budget)}",
+            f"{name.replace('_', ' ')} buffers take {format_bytes(used)} at the peak, "
+            f"the budget is {format_bytes(budget)}",
             subject=name,
             location=evidence.place(key),
             key=key,
@@ -47,11 +49,14 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             found=f"{used:,} bytes",
             evidence=tuple(
                 f"{format_bytes(b.bytes)} {b.name} {b.shape} at {b.source or 'no source line'}"
-                for b in ledger.buffers if b.class_ == name
+                for b in ledger.buffers
+                if b.class_ == name
             )[:10],
             help="shrink this class, or raise its budget",
             details={"class": name},
         )
 
 
-RULE = Rule(code="MEM203", name="memory-class-over-budget", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="MEM203", name="memory-class-over-budget", severity="error", evidence="program", doc=__doc__ or "", check=check
+)

@@ -39,7 +39,8 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         if difference.problem != "missing" or promise is None:
             continue
         yield RULE.finding(
-            f"{difference.kind} over {axes_text(difference.axes)} is promised ({total_text(promise.count, promise.elements)}), "
+            f"{difference.kind} over {axes_text(difference.axes)} is promised "
+            f"({total_text(promise.count, promise.elements)}), "
             f"the program has {total_text(difference.count, difference.elements)}",
             subject=f"{difference.kind}:{','.join(difference.axes)}",
             location=evidence.place(promise.key),
@@ -52,4 +53,6 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         )
 
 
-RULE = Rule(code="SHD205", name="missing-collective", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SHD205", name="missing-collective", severity="error", evidence="program", doc=__doc__ or "", check=check
+)

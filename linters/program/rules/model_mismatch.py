@@ -1,7 +1,8 @@
 """The step's parameters are not those of the contract's model.
 
 ## What it does
-Compares the planned parameters of `model` with the program's, name by name, and names the key whose dimension differs.
+Compares the planned parameters of `model` with the program's, name by name, and names the key whose dimension
+differs.
 
 ## Why is this bad?
 Every closed form rests on the model section. If it describes another model, all that follows is about a program that

@@ -1,11 +1,12 @@
 """The optimizer keeps other slots than the promised one does.
 
 ## What it does
-Counts the arrays of each parameter's shape in the optimizer state: two for adam and adamw, one for momentum, none for sgd.
+Counts the arrays of each parameter's shape in the optimizer state: two for adam and adamw, one for momentum, none for
+sgd.
 
 ## Why is this bad?
-The optimizer decides what is learnt and half of the state memory. A slot that is missing or too many is another optimizer
-than the one the team reviewed.
+The optimizer decides what is learnt and half of the state memory. A slot that is missing or too many is another
+optimizer than the one the team reviewed.
 
 ## Example
 ```yaml

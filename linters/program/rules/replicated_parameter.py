@@ -56,4 +56,6 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             )
 
 
-RULE = Rule(code="SHD203", name="replicated-parameter", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SHD203", name="replicated-parameter", severity="error", evidence="program", doc=__doc__ or "", check=check
+)

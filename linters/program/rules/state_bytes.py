@@ -1,12 +1,12 @@
 """The bytes of parameters, optimizer slots and counters on one device differ from the closed form.
 
 ## What it does
-Adds up what the contract's `model`, `mesh`, placements and dtypes say one device holds, and compares it with the program's
-argument buffers: tolerance 0.
+Adds up what the contract's `model`, `mesh`, placements and dtypes say one device holds, and compares it with the
+program's argument buffers: tolerance 0.
 
 ## Why is this bad?
-State memory is exactly predictable. A difference means that something is larger, wider or more replicated than meant, and
-it is there for the whole run.
+State memory is exactly predictable. A difference means that something is larger, wider or more replicated than meant,
+and it is there for the whole run.
 
 ## Example
 Moments kept in float32 where the contract says bfloat16: twice the optimizer state.
@@ -45,11 +45,13 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     want = Counter((row.role, tuple(row.local_shape), row.dtype) for row in planned)
     have = Counter((row.class_, tuple(row.local_shape or ()), row.dtype) for row in found)
     evidence_lines = [f"promised, absent: {n} x {role} {list(s)} {d}" for (role, s, d), n in (want - have).items()]
-    evidence_lines += [f"present, not promised: {n} x {role} {list(s)} {d}" for (role, s, d), n in (have - want).items()]
+    evidence_lines += [
+        f"present, not promised: {n} x {role} {list(s)} {d}" for (role, s, d), n in (have - want).items()
+    ]
     difference = found_bytes - expected_bytes
     yield RULE.finding(
-        f"one device holds {found_bytes:,} bytes of parameters and optimizer state, the closed form gives {expected_bytes:,} "
-        f"({difference:+,})",
+        f"one device holds {found_bytes:,} bytes of parameters and optimizer state, "
+        f"the closed form gives {expected_bytes:,} ({difference:+,})",
         subject="state",
         location=evidence.place("model"),
         key="model",

@@ -1,11 +1,12 @@
 """Parameters or optimizer slots have another dtype than promised.
 
 ## What it does
-Compares the dtype of every floating-point parameter with `dtypes.master` and of every optimizer slot with `dtypes.moments`.
+Compares the dtype of every floating-point parameter with `dtypes.master` and of every optimizer slot with
+`dtypes.moments`.
 
 ## Why is this bad?
-Master weights in bfloat16 lose every update smaller than 1/256 of the weight; moments in bfloat16 stop accumulating. The
-loss still falls, for a while.
+Master weights in bfloat16 lose every update smaller than 1/256 of the weight; moments in bfloat16 stop accumulating.
+The loss still falls, for a while.
 
 ## Example
 ```python

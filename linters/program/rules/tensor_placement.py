@@ -36,11 +36,12 @@ from ..wording import spec_text
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
-    groups: dict[tuple, list[Misplaced]] = defaultdict(list)
+    groups: dict[str, list[Misplaced]] = defaultdict(list)
     for item in misplaced(evidence):
-        groups[item.key, item.expected, item.found].append(item)
-    for (key, expected, found), items in groups.items():
+        groups[item.key].append(item)
+    for key, items in groups.items():
         first = items[0]
+        expected, found = first.expected, first.found
         others = f" and {len(items) - 1} more" if len(items) > 1 else ""
         role = first.tensor.class_.replace("_", " ")
         yield RULE.finding(
@@ -50,10 +51,16 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             key=key,
             expected=spec_text(expected),
             found=spec_text(found),
-            evidence=tuple(f"{i.tensor.path}: {list(i.tensor.global_shape)} {i.tensor.dtype}" for i in items[:20]),
+            evidence=tuple(
+                f"{i.tensor.path}: {list(i.tensor.global_shape)} {i.tensor.dtype}, {spec_text(i.found)}, "
+                f"promised {spec_text(i.expected)}"
+                for i in items[:20]
+            ),
             help="give the array this sharding where the step builds its arguments, or correct the contract",
             details={"path": first.tensor.path, "class": first.tensor.class_},
         )
 
 
-RULE = Rule(code="SHD202", name="tensor-placement", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SHD202", name="tensor-placement", severity="error", evidence="program", doc=__doc__ or "", check=check
+)

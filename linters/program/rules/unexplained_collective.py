@@ -6,14 +6,15 @@ loop, promoted to f32, reduce-scatter written as all-reduce and slice, ...). Eac
 left over on either side are reported.
 
 ## Why is this bad?
-The partitioned program says what was asked for, the optimised one says what runs. A remainder is work that the compiler
-added, or lost.
+The partitioned program says what was asked for, the optimised one says what runs. A remainder is work that the
+compiler added, or lost.
 
 ## Example
 A compiler that turns one all-gather into two because of a layout change leaves a remainder of one all-gather.
 
 ## Use instead
-Compare both ledgers with `contract-lint hlo collectives`; if the compiler is right, accept the finding as a deviation.
+Compare both ledgers with `contract-lint hlo collectives`; if the compiler is right, accept the finding as a
+deviation.
 
 ## References
 - https://openxla.org/xla/hlo_passes

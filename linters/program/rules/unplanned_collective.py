@@ -1,9 +1,9 @@
 """The program moves data that nobody planned.
 
 ## What it does
-Compares the collectives of the partitioned program with those the contract promises, for each kind and set of mesh axes:
-executions and elements of one step, loops multiplied, tolerance 0. What is left over is named with its source line, its
-axis and the bytes it sends in a step.
+Compares the collectives of the partitioned program with those the contract promises, for each kind and set of mesh
+axes: executions and elements of one step, loops multiplied, tolerance 0. What is left over is named with its source
+line, its axis and the bytes it sends in a step.
 
 ## Why is this bad?
 The partitioner repairs every mismatch of placements by moving data, without a word. One reshape that loses the batch
@@ -34,8 +34,8 @@ from ....contracts.finding import Finding
 from ....hlo_tools.collectives import Collective
 from ...evidence import StepEvidence
 from ...rule import Rule
-from ..match import differences
-from ..wording import axes_text, cost_text, function_of, place_of, total_text
+from ..match import differences, same_kind
+from ..wording import axes_text, cost_text, frame_apart, name_at, place_at, total_text
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -46,13 +46,14 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         for row in difference.rows:
             lines[row.source or row.name].append(row)
         promise = difference.promised
+        rest = same_kind(evidence, difference)
         key = promise.key if promise else "collectives.expect"
         for rows in lines.values():
-            first = rows[0]
+            first, frame = rows[0], frame_apart(rows, rest)
             yield RULE.finding(
                 f"{difference.kind} over {axes_text(difference.axes)} is not promised: {cost_text(rows)}",
-                subject=f"{difference.kind}:{','.join(difference.axes)}:{function_of(first)}",
-                location=place_of(first) or evidence.place(key),
+                subject=f"{difference.kind}:{','.join(difference.axes)}:{name_at(frame, first)}",
+                location=place_at(frame) or evidence.place(key),
                 key=key,
                 instruction=first.name,
                 expected=total_text(promise.count, promise.elements) if promise else "none",
@@ -67,4 +68,6 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             )
 
 
-RULE = Rule(code="SHD204", name="unplanned-collective", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SHD204", name="unplanned-collective", severity="error", evidence="program", doc=__doc__ or "", check=check
+)

@@ -1,8 +1,8 @@
 """The sharded gradients are not the gradients of one device.
 
 ## What it does
-Compares every gradient leaf (or Adam's first moment after one step) between the mesh and one device, as a norm over the
-whole leaf, with the bound of rounding.
+Compares every gradient leaf (or Adam's first moment after one step) between the mesh and one device, as a norm over
+the whole leaf, with the bound of rounding.
 
 ## Why is this bad?
 A gradient reduction that is missing, doubled or wrongly weighted moves the parameters somewhere else, on every device

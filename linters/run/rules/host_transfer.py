@@ -4,8 +4,8 @@
 Reports reads of device values and host callbacks during the executed loop, with the Python line.
 
 ## Why is this bad?
-Reading a value waits for the device to finish it. Once per step, that removes the overlap of host and device work that
-asynchronous dispatch exists for.
+Reading a value waits for the device to finish it. Once per step, that removes the overlap of host and device work
+that asynchronous dispatch exists for.
 
 ## Example
 ```python
@@ -41,7 +41,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         if place in seen:
             continue
         seen.add(place)
-        times = sum((e.kind, *((e.frames[0].path, e.frames[0].line) if e.frames else ())) == place for e in run.transfers)
+        times = sum(
+            (e.kind, *((e.frames[0].path, e.frames[0].line) if e.frames else ())) == place for e in run.transfers
+        )
         yield RULE.finding(
             f"{event.kind} brought a value to the host {times} times in {run.steps} steps",
             subject=f"{event.kind}:{frame.path if frame else ''}:{frame.function if frame else ''}",

@@ -5,7 +5,8 @@ Runs the step on the mesh and on one device with the same values and compares th
 ratio of error to bound is at most 1 for a correct step; a wrong normaliser reaches 10 and more.
 
 ## Why is this bad?
-A loss divided by each shard's own token count, or counted twice on replicas, trains another objective. It still falls.
+A loss divided by each shard's own token count, or counted twice on replicas, trains another objective. It still
+falls.
 
 ## Example
 ```python

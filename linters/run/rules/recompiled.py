@@ -1,11 +1,12 @@
 """The step compiled more often than promised while it ran.
 
 ## What it does
-Counts the compiles of the step over the executed loop against `step.<name>.compiles`, and names the argument that changed.
+Counts the compiles of the step over the executed loop against `step.<name>.compiles`, and names the argument that
+changed.
 
 ## Why is this bad?
-The first step is slow by design; a compile in a later one is a stall on every host, and one in every step is a run that
-never leaves the compiler.
+The first step is slow by design; a compile in a later one is a stall on every host, and one in every step is a run
+that never leaves the compiler.
 
 ## Example
 ```python

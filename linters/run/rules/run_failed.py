@@ -29,8 +29,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     error = evidence.run.error if evidence.run else None
     if error is None:
         return
+    summary = next(iter(error.message.strip().splitlines()), error.type)
     yield RULE.finding(
-        f"{error.type} while the step ran: {error.message.strip().splitlines()[0] if error.message.strip() else error.type}",
+        f"{error.type} while the step ran: {summary}",
         subject=error.kind,
         location=frame_location(error.frames) or evidence.place(evidence.step_key),
         found=error.type,

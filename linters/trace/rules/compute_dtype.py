@@ -4,8 +4,8 @@
 Compares the operand dtypes of every matrix product in the traced program with `dtypes.compute`.
 
 ## Why is this bad?
-One float32 operand makes a whole product float32: half the speed, twice the activation bytes, and everything behind it
-stays wide. The reverse, bfloat16 where float32 was meant, loses digits without a word.
+One float32 operand makes a whole product float32: half the speed, twice the activation bytes, and everything behind
+it stays wide. The reverse, bfloat16 where float32 was meant, loses digits without a word.
 
 ## Example
 ```python
@@ -45,7 +45,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             continue
         frame = dot.frames[0] if dot.frames else None
         yield RULE.finding(
-            f"{dot.count} matrix product{'s' if dot.count != 1 else ''} of {dot.lhs} x {dot.rhs}, promised {section.compute}",
+            f"{dot.count} matrix product{'s' * (dot.count != 1)} of {dot.lhs} x {dot.rhs}, promised {section.compute}",
             subject=f"{dot.lhs}x{dot.rhs}",
             location=frame_location(dot.frames) or evidence.place(KEY),
             key=KEY,

@@ -1,12 +1,12 @@
 """The step calls back to Python on the host.
 
 ## What it does
-Finds `jax.debug.print`, `debug.callback`, `pure_callback`, `io_callback`, infeed and outfeed in the traced program and
-host transfers in the compiled one, where the contract says `graph.host_callbacks: forbid`.
+Finds `jax.debug.print`, `debug.callback`, `pure_callback`, `io_callback`, infeed and outfeed in the traced program
+and host transfers in the compiled one, where the contract says `graph.host_callbacks: forbid`.
 
 ## Why is this bad?
-Every call waits for, or is waited for by, the host; ordered ones serialise the devices. A print left in a layer runs once
-per layer, microbatch and device.
+Every call waits for, or is waited for by, the host; ordered ones serialise the devices. A print left in a layer runs
+once per layer, microbatch and device.
 
 ## Example
 ```python

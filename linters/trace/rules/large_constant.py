@@ -4,8 +4,8 @@
 Lists arrays above `graph.constants_max` that the traced function captured instead of taking them as arguments.
 
 ## Why is this bad?
-The array is copied into every executable, replicated on every device, hashed on every trace and folded by the compiler.
-Compile time and memory grow; a changed value means a new compile.
+The array is copied into every executable, replicated on every device, hashed on every trace and folded by the
+compiler. Compile time and memory grow; a changed value means a new compile.
 
 ## Example
 ```python

@@ -4,8 +4,8 @@
 Looks for `jax.checkpoint` inside the layer loop where `model.remat` is `full`, and for any where it is `none`.
 
 ## Why is this bad?
-Without the checkpoint every layer's activations stay alive until the backward pass; with one that nobody planned, every
-layer is computed - and its parameters gathered - twice.
+Without the checkpoint every layer's activations stay alive until the backward pass; with one that nobody planned,
+every layer is computed - and its parameters gathered - twice.
 
 ## Example
 ```yaml

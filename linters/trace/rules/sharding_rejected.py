@@ -1,8 +1,8 @@
 """JAX rejects a placement in the step.
 
 ## What it does
-Reports sharding errors inside the user's step - a dimension that its axes do not divide, an axis that is not in the mesh,
-an ambiguous contraction - at the innermost line of user code.
+Reports sharding errors inside the user's step - a dimension that its axes do not divide, an axis that is not in the
+mesh, an ambiguous contraction - at the innermost line of user code.
 
 ## Why is this bad?
 The step does not compile on this mesh. On a larger mesh the same line often fails although a small one passed.

@@ -1,7 +1,8 @@
 """The same block stands unrolled several times in the program.
 
 ## What it does
-Counts consecutive blocks of equal equations in the traced program, and compares them with `graph.repeated_blocks_max`.
+Counts consecutive blocks of equal equations in the traced program, and compares them with
+`graph.repeated_blocks_max`.
 
 ## Why is this bad?
 A Python loop over layers is traced once for each layer: trace time, compile time and program size grow with depth.

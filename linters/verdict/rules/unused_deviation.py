@@ -46,4 +46,6 @@ def check(verdict: Verdict) -> Iterable[Finding]:
         )
 
 
-RULE = Rule(code="SEM401", name="unused-deviation", severity="error", evidence="verdict", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SEM401", name="unused-deviation", severity="error", evidence="verdict", doc=__doc__ or "", check=check
+)

@@ -1,0 +1,158 @@
+"""Plants one fault in a copy of an example and holds it to the example's contract.
+
+A fault is a replacement in the example's own source. The copy is verified like any user's project: through the pipeline,
+in a child process, on eight CPU devices.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from contract_lint.contracts.finding import Finding
+from contract_lint.plugins.pipeline.verify import verify
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTRACT = "train.contract.yaml"
+
+SOURCES: dict[str, str] = {"dense_fsdp": "mutated_trainer", "plain_flax": "", "shard_map_dp": ""}
+"""Folder of each example's step, below its copy; the reference trainer is copied beside its contract."""
+
+SIZES: dict[str, dict[str, dict[str, Any]]] = {
+    "dense_fsdp": {"small": {}, "large": {"layers": 6, "d_model": 256, "d_ff": 768, "vocab": 1024, "sequence": 64}},
+    "plain_flax": {"small": {}, "large": {"layers": 6, "width": 128, "inner": 384, "vocab": 512, "batch": 48}},
+    "shard_map_dp": {"small": {}, "large": {"layers": 6, "features": 64, "hidden": 192, "classes": 32, "batch": 96}},
+}
+"""Build arguments of each size; the small one is the example as it stands."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One replacement and what `verify` must say of it.
+
+    `edits`: (file, old, new); `old` occurs exactly once. `marker` is a text on the line that must be named, in the mutated
+    source; None where the finding stands at a key of the contract.
+    """
+
+    name: str
+    example: str
+    edits: tuple[tuple[str, str, str], ...]
+    code: str
+    marker: tuple[str, str] | None = None
+    key: str | None = None
+    run: bool = False
+    contract: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.example}-{self.name}"
+
+
+def project(folder: Path, example: str, size: str, edits: tuple[tuple[str, str, str], ...] = ()) -> Path:
+    """A copy of the example with edits in its source and its contract fitted to a size; returns the contract."""
+    target = folder / example
+    shutil.copytree(ROOT / "examples" / example, target, ignore=shutil.ignore_patterns("__pycache__", ".contract-lint"))
+    contract = target / CONTRACT
+    source = target / SOURCES[example]
+    if SOURCES[example]:
+        shutil.copytree(ROOT / "runtime" / "trainer", source, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, old, new in edits:
+        text = (source / name).read_text()
+        assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times in {name}"
+        (source / name).write_text(text.replace(old, new))
+    _fit(contract, example, SIZES[example][size])
+    return contract
+
+
+def _fit(path: Path, example: str, arguments: dict[str, Any]) -> None:
+    yaml = YAML()
+    data = yaml.load(path.read_text())
+    step = data["step"]["train"]
+    if SOURCES[example]:
+        step["entry"] = f"{SOURCES[example]}:build"
+        step["path"] = ["."]
+    if arguments:
+        step.setdefault("args", {}).update(arguments)
+        _resize(data, example, arguments)
+    with path.open("w") as file:
+        yaml.dump(data, file)
+
+
+def _resize(data: Any, example: str, arguments: dict[str, Any]) -> None:
+    """What the contract says about sizes, for other build arguments."""
+    batch = arguments.get("batch", data["batch"]["size"])
+    data["batch"]["size"] = batch
+    data["memory"] = {"hbm": "256MiB"}
+    data["parameters"].pop("replicated_max", None)
+    if example == "dense_fsdp":
+        model = data["model"]
+        model.update({key: value for key, value in arguments.items() if key in model})
+        data["step"]["train"]["signatures"] = {"tokens": [[batch, model["sequence"]]]}
+        return
+    data["step"]["train"].pop("signatures", None)
+    names = {"plain_flax": _plain_shapes, "shard_map_dp": _shard_map_shapes}[example](arguments)
+    data["model"]["parameters"] = {
+        path: next(shape for tail, shape in names.items() if path.endswith(tail)) for path in data["model"]["parameters"]
+    }
+    data.pop("collectives")
+
+
+def _plain_shapes(a: dict[str, Any]) -> dict[str, list[int]]:
+    layers, width, inner, vocab = a["layers"], a["width"], a["inner"], a["vocab"]
+    return {
+        "embed/embedding": [vocab, width],
+        "blocks/norm/scale": [layers, width],
+        "up/kernel": [layers, width, inner],
+        "down/kernel": [layers, inner, width],
+        "head/kernel": [width, vocab],
+        "norm/scale": [width],
+    }
+
+
+def _shard_map_shapes(a: dict[str, Any]) -> dict[str, list[int]]:
+    return {
+        "enter/kernel": [a["features"], a["hidden"]],
+        "layers/kernel": [a["layers"], a["hidden"], a["hidden"]],
+        "leave/kernel": [a["hidden"], a["classes"]],
+    }
+
+
+def promise_collectives(contract: Path) -> None:
+    """Write down the collectives of the step as it is now, the clean twin's, as `init` would."""
+    from contract_lint.contracts.load import load_contract
+    from contract_lint.hlo_tools.canonical import canonical
+    from contract_lint.hlo_tools.capture import read_capture
+    from contract_lint.runtime.contract import capture_contract
+
+    capture = read_capture(capture_contract(load_contract(contract), "cpu:8"))
+    step = capture.steps["train"]
+    totals = canonical(step.partitioned, capture.manifest.mesh).totals()
+    yaml = YAML()
+    data = yaml.load(contract.read_text())
+    data["collectives"] = {
+        "expect": [
+            {"kind": row.kind, "axes": list(row.axes), "count": row.count, "elements": row.elements} for row in totals
+        ]
+    }
+    with contract.open("w") as file:
+        yaml.dump(data, file)
+
+
+def roots(contract: Path, run: bool) -> list[Finding]:
+    """The new root findings of `verify`."""
+    report = verify(contract, run=run)
+    return [finding for finding in report.findings if finding.is_root and finding.status == "new"]
+
+
+def line_of(contract: Path, fault: Fault) -> tuple[str, int] | None:
+    """File name and 1-based line of the fault's marker in the mutated source."""
+    if fault.marker is None:
+        return None
+    name, text = fault.marker
+    lines = (contract.parent / SOURCES[fault.example] / name).read_text().splitlines()
+    found = [number for number, line in enumerate(lines, start=1) if text in line]
+    assert len(found) == 1, f"marker {text!r} stands on lines {found} of {name}"
+    return name, found[0]

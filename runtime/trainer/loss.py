@@ -24,9 +24,9 @@ def cross_entropy(logits_BSV: jax.Array, targets_BS: jax.Array) -> jax.Array:
     return log_sum_BS - picked_BS
 
 
-def counted(loss_mask_BS: jax.Array) -> jax.Array:
-    """Tokens that count, over the whole (global) batch: a scalar all-reduce over the batch axes."""
-    return jnp.sum(loss_mask_BS)
+def counted(loss_mask_BS: jax.Array, dtype: jnp.dtype) -> jax.Array:
+    """Tokens that count, over the whole (global) batch, in `dtype`: a scalar all-reduce over the batch axes."""
+    return jnp.sum(loss_mask_BS.astype(dtype))
 
 
 def summed(losses_BS: jax.Array, loss_mask_BS: jax.Array) -> jax.Array:

@@ -101,7 +101,12 @@ class TrainStep:
         """Each term of the loss as (sum, denominator), over the whole batch at once, without microbatches."""
         with self.place.context():
             losses_BS = cross_entropy(self.model.logits(state.params, batch["tokens"]), batch["targets"])
-            return {"cross_entropy": (summed(losses_BS, batch["loss_mask"]), counted(batch["loss_mask"]))}
+            return {
+                "cross_entropy": (
+                    summed(losses_BS, batch["loss_mask"]),
+                    counted(batch["loss_mask"], self.cfg.master_dtype),
+                )
+            }
 
     def example(self, index: int) -> tuple[tuple[TrainState, Batch], dict[str, Any]]:
         """Concrete arguments for loop step `index`: the initial state, and batch `index` of the synthetic language."""
@@ -130,11 +135,11 @@ class TrainStep:
         The tokens are counted first, over the whole batch: a mean of microbatch means would weigh tokens by their
         microbatch.
         """
-        tokens = counted(batch["loss_mask"])
+        tokens = counted(batch["loss_mask"], self.cfg.master_dtype)
 
         def part(params: Params, batch: Batch) -> jax.Array:
             losses_BS = cross_entropy(self.model.logits(params, batch["tokens"]), batch["targets"])
-            return summed(losses_BS, batch["loss_mask"]) / tokens.astype(losses_BS.dtype)
+            return summed(losses_BS, batch["loss_mask"]) / tokens
 
         def body(total: tuple[jax.Array, Params], batch: Batch) -> tuple[tuple[jax.Array, Params], None]:
             return jax.tree.map(jnp.add, total, jax.value_and_grad(part)(params, batch)), None

@@ -9,7 +9,7 @@ over more rows. Linear in the number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
 from ..collectives import CollectiveLedger
@@ -48,7 +48,8 @@ def _spelled(before: Pool, after: Pool, whole: bool) -> Iterator[Rewritten]:
 def _paired(before: Pool, after: Pool, spellings: tuple[Spelling, ...], whole: bool) -> Iterator[Rewritten]:
     """Pairs of rows that are the same once these spellings are ignored, and differ in each of them.
 
-    `whole`: both rows have the same number of executions left; else some of the executions are paired.
+    `whole`: both rows have the same number of executions left. Else executions are paired across rows, where both
+    programs have as many of them.
     """
 
     def group(entry: Entry) -> tuple[Key, int]:
@@ -60,7 +61,10 @@ def _paired(before: Pool, after: Pool, spellings: tuple[Spelling, ...], whole: b
     right: dict[tuple[Key, int], dict[Key, list[Entry]]] = {}
     for entry in reversed(list(after.open())):
         right.setdefault(group(entry), {}).setdefault(entry.key, []).append(entry)
+    uneven = set() if whole else _uneven(before, after, group)
     for entry in before.open():
+        if group(entry) in uneven:
+            continue
         for key, partners in right.get(group(entry), {}).items():
             if not all(spelling.admits(entry.key, key) for spelling in spellings):
                 continue
@@ -69,6 +73,15 @@ def _paired(before: Pool, after: Pool, spellings: tuple[Spelling, ...], whole: b
                 yield _pair(entry, partners[-1], amount, spellings, whole)
                 if not partners[-1].left:
                     partners.pop()
+
+
+def _uneven(before: Pool, after: Pool, group: Callable[[Entry], tuple[Key, int]]) -> set[tuple[Key, int]]:
+    """The groups that have more executions left on one side than on the other."""
+    balance: dict[tuple[Key, int], int] = {}
+    for pool, sign in ((before, 1), (after, -1)):
+        for entry in pool.open():
+            balance[group(entry)] = balance.get(group(entry), 0) + sign * entry.left
+    return {key for key, difference in balance.items() if difference}
 
 
 def _pair(old: Entry, new: Entry, amount: int, spellings: tuple[Spelling, ...], whole: bool) -> Rewritten:

@@ -9,6 +9,10 @@ from typing import NamedTuple, TypeVar
 from ..collectives import Collective, CollectiveLedger
 from ..mesh_axes import Axes
 
+# Rows that are tried as partners of one row where a rewrite has to search: more than the loops of a training step hold,
+# and a bound, so that a hostile program costs linear time.
+MAX_CANDIDATES = 256
+
 Group = TypeVar("Group", bound=Hashable)
 
 

@@ -16,6 +16,6 @@ from .sum_spelling import SUM_SPELLING
 from .widened import WIDENED
 
 SPELLINGS: tuple[Spelling, ...] = (WIDENED, SUM_SPELLING, GATHER_AS_SUM)
-REMOVALS = (hoisted, accumulated, duplicate, reassociated, dead)
+REMOVALS = (hoisted, accumulated, dead, duplicate, reassociated)
 
 __all__ = ["REMOVALS", "SPELLINGS", "Spelling"]

@@ -16,11 +16,9 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..explanation import Rewritten
-from ..pool import Entry, Pool, shares_of
+from ..pool import MAX_CANDIDATES, Entry, Pool, shares_of
 from .sum_spelling import SUMS
 
-# Far more sums than the loops of one training step hold; a bound, so that a hostile program costs linear time.
-_MAX_CANDIDATES = 4096
 FORMULA = "m * k executions of S elements -> 1 of k * S"
 
 
@@ -33,7 +31,8 @@ def accumulated(before: Pool, after: Pool) -> Iterator[Rewritten]:
             continue
         sizes: dict[int, list[Entry]] = {}
         for old in olds:
-            sizes.setdefault(old.key.each, []).append(old)
+            if old.row.loop_depth:
+                sizes.setdefault(old.key.each, []).append(old)
         for new in sorted(outside.get(group, ()), key=lambda entry: -entry.key.each):
             old = _origin(sizes, new)
             if old is not None:
@@ -45,7 +44,7 @@ def _origin(sizes: dict[int, list[Entry]], new: Entry) -> Entry | None:
     fitting = (old for each, olds in sizes.items() if new.key.each % each == 0 for old in olds)
     candidates = [
         old
-        for old in islice(fitting, _MAX_CANDIDATES)
+        for old in islice(fitting, MAX_CANDIDATES)
         if old.left
         and new.left
         and new.row.loop_depth < old.row.loop_depth

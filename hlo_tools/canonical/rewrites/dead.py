@@ -1,22 +1,17 @@
 """A collective whose result nothing reads, removed (`dce`).
 
-Evidence: in the partitioned program no instruction that matters reads the result: following its users never reaches
-the result of the computation, a store or another collective.
+Evidence: in the partitioned program only moves and tuples that nothing reads either follow from the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..evidence import removed, unread
 from ..explanation import Rewritten
-from ..pool import Pool, shares_of
-from ..provenance import is_unused
-
-FORMULA = "an unread result -> nothing"
+from ..pool import Pool
 
 
 def dead(before: Pool, after: Pool) -> Iterator[Rewritten]:
     """Removes what is left of rows that nobody reads."""
-    for entry in before.open():
-        if entry.row.instruction is not None and is_unused(entry.row.instruction):
-            yield Rewritten(("dead",), shares_of([entry], entry.left), (), FORMULA)
+    return removed(before, unread(before), "dead", "an unread result -> nothing")

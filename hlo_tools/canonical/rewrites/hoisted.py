@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from ..explanation import Rewritten
 from ..invariance import is_loop_invariant
-from ..pool import Entry, Pool, shares_of
+from ..pool import MAX_CANDIDATES, Entry, Pool, shares_of
 from .gather_as_sum import GATHER_AS_SUM
 from .widened import WIDENED
 
@@ -29,10 +29,14 @@ def hoisted(before: Pool, after: Pool) -> Iterator[Rewritten]:
 
     outside = after.by(group)
     for key, inside in before.by(group).items():
-        for old in inside:
-            new = next((new for new in outside.get(key, ()) if _left_the_loop(old, new)), None)
+        partners = outside.get(key, [])[:MAX_CANDIDATES]
+        for old in inside if partners else ():
+            if not old.row.loop_depth:
+                continue
+            new = next((new for new in partners if _left_the_loop(old, new)), None)
             if new is None or old.row.instruction is None or not is_loop_invariant(old.row.instruction):
                 continue
+            partners.remove(new)
             names = ["hoisted"]
             if WIDENED.admits(old.key, new.key):
                 names.append(WIDENED.name)

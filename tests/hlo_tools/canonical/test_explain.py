@@ -1,0 +1,209 @@
+"""Every named rewrite: what it explains, and what it must not explain without its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from contract_lint.hlo_tools.canonical import explain
+from contract_lint.hlo_tools.canonical.rewrites import REMOVALS, SPELLINGS
+
+GROUPS = "replica_groups={{0,1},{2,3}}, channel_id=1, use_global_device_ids=true"
+SUM = GROUPS + ", to_apply=%add"
+GATHER = GROUPS + ", dimensions={0}"
+HEAD = "  %x = f32[8] parameter(0)\n"
+
+Ledger = Callable[[str], Any]
+Text = Callable[..., str]
+
+
+def test_the_same_program_needs_no_rewrite(ledger: Ledger, module: Text) -> None:
+    text = module(HEAD + f"  ROOT %s = f32[8] all-reduce(%x), {SUM}")
+    found = explain(ledger(text), ledger(text))
+    assert found.complete and found.used() == {} and len(found.steps) == 1
+    assert found.steps[0].elements_before == found.steps[0].elements_after == 8
+
+
+def test_widened(ledger: Ledger, module: Text) -> None:
+    narrow = module(
+        "  %x = bf16[8] parameter(0)\n" + f"  ROOT %s = bf16[8] all-reduce(%x), {SUM}", "bf16[8]", "bf16[8]"
+    )
+    wide = module(HEAD + f"  ROOT %s = f32[8] all-reduce(%x), {SUM}")
+    assert explain(ledger(narrow), ledger(wide)).used() == {"widened": 1}
+    narrowed = explain(ledger(wide), ledger(narrow))
+    assert not narrowed.complete and narrowed.remainder_elements == 16
+
+
+def test_sum_spelling(ledger: Ledger, module: Text) -> None:
+    scattered = module(HEAD + f"  ROOT %s = f32[4] reduce-scatter(%x), {SUM}, dimensions={{0}}", "f32[4]")
+    summed = module(HEAD + f"  ROOT %s = f32[8] all-reduce(%x), {SUM}")
+    assert explain(ledger(scattered), ledger(summed)).used() == {"sum-spelling": 1}
+    assert explain(ledger(summed), ledger(scattered)).used() == {"sum-spelling": 1}
+
+
+def test_gather_as_sum_goes_one_way(ledger: Ledger, module: Text) -> None:
+    gathered = module(
+        "  %x = f32[4] parameter(0)\n" + f"  ROOT %g = f32[8] all-gather(%x), {GATHER}", "f32[8]", "f32[4]"
+    )
+    summed = module(HEAD + f"  ROOT %s = f32[8] all-reduce(%x), {SUM}")
+    assert explain(ledger(gathered), ledger(summed)).used() == {"gather-as-sum": 1}
+    assert not explain(ledger(summed), ledger(gathered)).complete
+
+
+def test_combined(ledger: Ledger, module: Text) -> None:
+    pair = "(f32[8], f32[8])"
+    apart = module(
+        HEAD
+        + f"  %s = f32[8] all-reduce(%x), {SUM}\n  %y = f32[8] negate(%x)\n  %t = f32[8] all-reduce(%y), {SUM}\n"
+        + f"  ROOT %both = {pair} tuple(%s, %t)",
+        pair,
+    )
+    together = module(HEAD + f"  %y = f32[8] negate(%x)\n  ROOT %s = {pair} all-reduce(%x, %y), {SUM}", pair)
+    assert explain(ledger(apart), ledger(together)).used() == {"combined": 2}
+
+
+def gather_in_loop(loop: Text, read: str, kept: str = "%shard") -> str:
+    body = f"""  %shard = f32[4] get-tuple-element(%c), index=1
+  %total = f32[8] get-tuple-element(%c), index=2
+  %moved = f32[4] negate(%shard)
+  %operand = f32[4] copy({read})
+  %whole = f32[8] all-gather(%operand), {GATHER}
+  %more = f32[8] add(%total, %whole)
+  ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, {kept}, %more)"""
+    return loop(body)
+
+
+def gather_before_loop(loop: Text) -> str:
+    body = """  %shard = f32[4] get-tuple-element(%c), index=1
+  %total = f32[8] get-tuple-element(%c), index=2
+  ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, %shard, %total)"""
+    return loop(body, before=f"  %whole = f32[8] all-gather(%x), {GATHER}")
+
+
+def test_hoisted_needs_an_operand_the_loop_does_not_change(ledger: Ledger, loop: Text) -> None:
+    after = ledger(gather_before_loop(loop))
+    found = explain(ledger(gather_in_loop(loop, "%shard")), after)
+    assert found.used() == {"hoisted": 3} and found.complete
+    assert (found.steps[0].elements_before, found.steps[0].elements_after) == (24, 8)
+    assert explain(ledger(gather_in_loop(loop, "%moved")), after).complete
+    changing = explain(ledger(gather_in_loop(loop, "%shard", kept="%moved")), after)
+    assert not changing.complete and changing.remainder_elements == 24 + 8
+
+
+def test_accumulated_sum_moves_behind_the_loop(ledger: Ledger, loop: Text) -> None:
+    inside = loop(
+        f"""  %shard = f32[4] get-tuple-element(%c), index=1
+  %total = f32[8] get-tuple-element(%c), index=2
+  %sum = f32[8] all-reduce(%total), {SUM}
+  ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, %shard, %sum)"""
+    )
+    behind = loop(
+        """  %shard = f32[4] get-tuple-element(%c), index=1
+  %total = f32[8] get-tuple-element(%c), index=2
+  ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, %shard, %total)""",
+        before=f"  %sum = f32[8] all-reduce(%y), {SUM}",
+    )
+    assert explain(ledger(inside), ledger(behind)).used() == {"accumulated": 3}
+    assert not explain(ledger(behind), ledger(inside)).complete, "into a loop is no rewrite"
+
+
+def test_accumulated_sum_of_stacked_layers(ledger: Ledger, loop: Text) -> None:
+    """Six rounds of eight elements, stacked by threes and accumulated twice: one sum of 24."""
+    inside = loop(
+        f"""  %shard = f32[4] get-tuple-element(%c), index=1
+  %total = f32[8] get-tuple-element(%c), index=2
+  %sum = f32[8] all-reduce(%total), {SUM}
+  ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, %shard, %sum)""",
+        trips=6,
+    )
+    stacked = loop(
+        """  %shard = f32[4] get-tuple-element(%c), index=1
+  %total = f32[8] get-tuple-element(%c), index=2
+  ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, %shard, %total)""",
+        before=f"  %z = f32[24] broadcast(%zero), dimensions={{}}\n  %sum = f32[24] all-reduce(%z), {SUM}",
+    )
+    (step,) = explain(ledger(inside), ledger(stacked)).steps
+    assert (step.elements_before, step.elements_after) == (48, 24)
+
+
+def twice(module: Text, second: str) -> str:
+    pair = "(f32[8], f32[8])"
+    return module(
+        HEAD
+        + "  %y = f32[8] negate(%x)\n  %copy = f32[8] copy(%x)\n"
+        + f"  %s = f32[8] all-reduce(%x), {SUM}\n  %t = f32[8] all-reduce({second}), {SUM}\n"
+        + f"  ROOT %both = {pair} tuple(%s, %t)",
+        pair,
+    )
+
+
+def test_duplicate_needs_the_same_value(ledger: Ledger, module: Text) -> None:
+    once = ledger(module(HEAD + f"  ROOT %s = f32[8] all-reduce(%x), {SUM}"))
+    assert explain(ledger(twice(module, "%copy")), once).used() == {"duplicate": 1}
+    other = explain(ledger(twice(module, "%y")), once)
+    assert not other.complete and other.remainder_elements == 8
+
+
+def added(module: Text, operation: str) -> str:
+    return module(
+        HEAD
+        + "  %y = f32[8] negate(%x)\n"
+        + f"  %s = f32[8] all-reduce(%x), {SUM}\n  %t = f32[8] all-reduce(%y), {SUM}\n"
+        + "  %moved = f32[8] copy(%s)\n"
+        + f"  ROOT %both = f32[8] {operation}(%moved, %t)",
+    )
+
+
+def test_reassociated_needs_results_that_are_added(ledger: Ledger, module: Text) -> None:
+    once = ledger(module(HEAD + f"  %y = f32[8] negate(%x)\n  ROOT %s = f32[8] all-reduce(%y), {SUM}"))
+    assert explain(ledger(added(module, "add")), once).used() == {"reassociated": 1}
+    assert not explain(ledger(added(module, "multiply")), once).complete
+
+
+def test_dead_needs_a_result_that_nobody_reads(ledger: Ledger, module: Text) -> None:
+    none = ledger(module(HEAD + "  ROOT %y = f32[8] negate(%x)"))
+    unread = module(
+        HEAD + f"  %s = f32[8] all-reduce(%x), {SUM}\n  %c = f32[8] copy(%s)\n  ROOT %y = f32[8] negate(%x)"
+    )
+    read = module(HEAD + f"  %s = f32[8] all-reduce(%x), {SUM}\n  ROOT %y = f32[8] negate(%s)")
+    assert explain(ledger(unread), none).used() == {"dead": 1}
+    assert not explain(ledger(read), none).complete
+
+
+def test_unrolled_loop_is_the_same_executions_in_more_rows(ledger: Ledger, loop: Text, module: Text) -> None:
+    inside = gather_in_loop(loop, "%moved", kept="%moved")
+    lines = [f"  %g{i} = f32[8] all-gather(%x), {GATHER}" for i in range(3)]
+    triple = "(f32[8], f32[8], f32[8])"
+    flat = module(
+        "  %x = f32[4] parameter(0)\n" + "\n".join(lines) + f"\n  ROOT %all = {triple} tuple(%g0, %g1, %g2)",
+        triple,
+        "f32[4]",
+    )
+    found = explain(ledger(inside), ledger(flat))
+    assert found.complete and found.used() == {"unrolled": 3}
+
+
+def test_a_new_collective_is_left_over(ledger: Ledger, module: Text) -> None:
+    one = module(HEAD + f"  ROOT %s = f32[8] all-reduce(%x), {SUM}")
+    found = explain(ledger(one), ledger(twice(module, "%y")))
+    (share,) = found.appeared
+    assert share.row.name == "t" and found.remainder_elements == 8 and found.vanished == ()
+    assert found.as_json()["appeared"][0]["axes"] == ["fsdp"]
+
+
+def test_many_rows_of_two_dtypes_are_told_apart(ledger: Ledger, module: Text) -> None:
+    """Four thousand float32 sums that became bfloat16 sums: no rewrite narrows, and saying so is not quadratic."""
+    lines = "\n".join(f"  %a{i} = f32[8] all-reduce(%x), {SUM}" for i in range(4000))
+    wide = module(HEAD + lines + "\n  ROOT %y = f32[8] negate(%a0)")
+    found = explain(ledger(wide), ledger(wide.replace("f32[8]", "bf16[8]")))
+    # All but the one that is read are dead code, or repeat it.
+    assert len(found.appeared) == 4000 and sum(share.executions for share in found.vanished) == 1
+
+
+def test_every_rewrite_is_documented() -> None:
+    import sys
+
+    for rewrite in REMOVALS:
+        assert sys.modules[rewrite.__module__].__doc__
+    assert len({spelling.name for spelling in SPELLINGS}) == len(SPELLINGS)
+    assert all(spelling.formula for spelling in SPELLINGS)

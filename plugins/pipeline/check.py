@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
 from ...contracts.finding import Finding, merge_targets
 from ...contracts.load import LoadedContract, find_contracts, load_contract
 from ...linters.judge import judge_contract
-from .report import FailOn, Report, report, selected
+from .report import FailOn, Report, report
 from .resolved import resolved_rows
+from .selection import require_known, selected
 
 
 def check(
     paths: Sequence[Path],
     *,
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     exclude: Sequence[str] = (),
     fail_on: FailOn = "error",
 ) -> Report:
     """Findings on every contract at or below `paths`.
 
-    Raises ContractLintError for a path that does not exist and for a contract named by itself that cannot be read;
+    Raises ContractLintError for a path that does not exist, an unknown rule, and a contract named by itself that cannot
+    be read;
     a contract met in a folder that cannot be read is a finding instead.
     """
+    require_known([*select, *ignore])
     named = {path.resolve() for path in paths if not path.is_dir()}
     contracts = [path for path in find_contracts(paths) if not _excluded(path, exclude)]
     loaded = [_load(path, path.resolve() in named) for path in contracts]

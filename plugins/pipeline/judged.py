@@ -9,8 +9,9 @@ from ...contracts.finding import Finding
 from ...contracts.load import LoadedContract
 from ...hlo_tools.capture import Capture
 from ...linters.judge import evidence_of, judge
-from .report import FailOn, Report, report, selected
+from .report import FailOn, Report, report
 from .resolved import resolved_rows
+from .selection import selected
 from .tables import StepTables
 from .tabulate import tabulate
 

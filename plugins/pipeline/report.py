@@ -107,15 +107,3 @@ def report(findings: Iterable[Finding], **fields: Any) -> Report:
         for finding in standing
     ]
     return Report(findings=tuple(standing), **fields)
-
-
-def selected(findings: Iterable[Finding], select: Iterable[str], ignore: Iterable[str]) -> list[Finding]:
-    """The findings whose code starts with, or whose name is, one of `select` (empty: all) and none of `ignore`."""
-    chosen, dropped = tuple(select), tuple(ignore)
-    return [
-        finding for finding in findings if (not chosen or _matches(finding, chosen)) and not _matches(finding, dropped)
-    ]
-
-
-def _matches(finding: Finding, wanted: tuple[str, ...]) -> bool:
-    return any(finding.name == each or finding.code.startswith(each.upper()) for each in wanted if each)

@@ -13,6 +13,7 @@ from ...hlo_tools.capture import Capture, read_capture
 from .check import static_findings
 from .judged import Filters, judged, reported, target_of
 from .report import FailOn, Report
+from .selection import require_known
 
 Say = Callable[[str], None]
 MANIFEST = "manifest.json"
@@ -40,6 +41,7 @@ def verify(
     Raises ContractLintError for wrong usage, unreadable input, an unknown target, or a step that cannot be built.
     """
     tell: Say = say or (lambda _: None)
+    require_known([*select, *ignore])
     loaded = load_contract(Path(path)).readable()
     static = static_findings(loaded)
     filters = Filters(tuple(select), tuple(ignore), fail_on)

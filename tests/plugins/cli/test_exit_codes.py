@@ -39,6 +39,11 @@ def test_clean_is_0_and_findings_are_1(cli: Run, tmp_path: Path, contract_text: 
         (("verify", "a.contract.yaml", "--steps", "3"), "--steps needs --run"),
         (("verify", "a.contract.yaml", "--capture", "empty"), "empty"),
         (("explain", "unplanned-colective"), "did you mean `unplanned-collective`?"),
+        (("check", "--select", "SHD2,MEN"), "no rule has the code, prefix or name 'MEN'"),
+        (("check", "--ignore", "unknown-kee"), "did you mean `unknown-key`?"),
+        (("train", "a.contract.yaml"), "no step of this contract is the reference trainer: my_pkg.train:build"),
+        (("init", "no_such_module_of_mine:build", "--target", "abacus"), "abacus"),
+        (("init", "x:build", "--target", "cpu:2", "--arg", "nothing"), "expected NAME=VALUE"),
         (("check", "--output", "no/such/folder/out.txt"), "no/such/folder/out.txt: cannot be written"),
     ],
 )

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from contract_lint.contracts.finding import Finding
-from contract_lint.plugins.pipeline.report import Report, report, selected
+from contract_lint.plugins.pipeline.report import Report, report
+from contract_lint.plugins.pipeline.selection import selected
 
 
 def finding(code: str, severity: Any = "error", **fields: Any) -> Finding:

@@ -24,9 +24,8 @@ def check(
 ) -> Report:
     """Findings on every contract at or below `paths`.
 
-    Raises ContractLintError for a path that does not exist, an unknown rule, and a contract named by itself that cannot
-    be read;
-    a contract met in a folder that cannot be read is a finding instead.
+    Raises ContractLintError for a path that does not exist, an unknown rule, and a contract named by itself that
+    cannot be read; one met in a folder that cannot be read is a finding instead.
     """
     require_known([*select, *ignore])
     named = {path.resolve() for path in paths if not path.is_dir()}

@@ -2,6 +2,9 @@
 
 Combiners (`all-reduce-combiner`, `all-gather-combiner`, ...) put several arrays in one tuple-shaped instruction. A
 scalar metric that rides along with a gradient must not hide in it, nor make it look larger.
+
+An all-to-all with several operands is not combined: it is one array, cut into one piece for each device of the group
+(XLA's CPU backend writes every all-to-all so).
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from ..transfers import Transfer, nearest
 
 def parts_of(row: Collective) -> Iterator[Collective]:
     """The row itself, or one row for each array of a combined collective; names get `.part.k`."""
-    if len(row.parts) < 2:
+    if len(row.parts) < 2 or row.kind == "all-to-all":
         yield row
         return
     for number, part in enumerate(row.parts):

@@ -117,6 +117,17 @@ def test_combined_collective_is_one_row_for_each_array(ledger: Ledger, module: T
     ]
 
 
+def test_all_to_all_of_pieces_is_one_array(ledger: Ledger, module: Text) -> None:
+    pair = "(f32[4], f32[4])"
+    text = module(
+        HEAD
+        + "  %a = f32[4] slice(%x), slice={[0:4]}\n  %b = f32[4] slice(%x), slice={[4:8]}\n"
+        + f"  ROOT %s = {pair} all-to-all(%a, %b), channel_id=1, replica_groups={{{{0,1}},{{2,3}}}}",
+        pair,
+    )
+    assert kinds(ledger, text) == [("all-to-all", ("fsdp",), 8, 32)]
+
+
 def test_collective_of_one_device_is_none(ledger: Ledger, module: Text) -> None:
     alone = SUM.replace("{{0,1},{2,3}}", "{{0},{1},{2},{3}}")
     assert kinds(ledger, module(HEAD + f"  ROOT %sum = f32[8] all-reduce(%x), {alone}")) == []

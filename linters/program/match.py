@@ -107,6 +107,13 @@ def same_kind(evidence: StepEvidence, difference: Difference) -> list[Collective
     return [row for row in rows if row.kind == difference.kind and row not in difference.rows]
 
 
+def is_asked_for(evidence: StepEvidence, row: Collective) -> bool:
+    """Whether a reshard, sharding constraint or collective that the user wrote stands in the row's stack."""
+    jaxpr = evidence.facts.jaxpr
+    written = {(use.frames[0].path, use.frames[0].line) for use in jaxpr.axis_uses if use.frames} if jaxpr else set()
+    return any((frame.path, frame.line) in written for frame in row.frames)
+
+
 def row_axes(row: Collective | Total) -> tuple[str, ...]:
     """The mesh axes of a ledger row; irregular or unnamed groups stand under a name of their own."""
     if row.axes is None:

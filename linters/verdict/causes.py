@@ -64,8 +64,8 @@ def _cause(finding: Finding, found: list[Finding]) -> int | None:
         candidates = [index for index, other in enumerate(found) if other.code == code and other is not finding]
         if candidates:
             return min(candidates, key=lambda index: not _related(finding, found[index]))
-    siblings = _siblings(finding, found)
-    return siblings[0] if siblings else None
+    asked = _asked_for(finding, found)
+    return asked if asked is not None else _sibling(finding, found)
 
 
 def _related(finding: Finding, other: Finding) -> bool:
@@ -77,17 +77,31 @@ def _same_line(finding: Finding, other: Finding) -> bool:
     return here is not None and there is not None and (here.path, here.line) == (there.path, there.line)
 
 
-def _siblings(finding: Finding, found: list[Finding]) -> list[int]:
+def _asked_for(finding: Finding, found: list[Finding]) -> int | None:
+    """A placement the user wrote explains what the partitioner moves elsewhere, over the same axes, because of it."""
+    if finding.code != "SHD204" or finding.details.get("asked"):
+        return None
+    for index, other in enumerate(found):
+        if other.code == "SHD204" and other.details.get("asked") and _same_group(finding, other):
+            return index
+    return None
+
+
+def _same_group(finding: Finding, other: Finding) -> bool:
+    return all(finding.details.get(field) == other.details.get(field) for field in ("kind", "axes"))
+
+
+def _sibling(finding: Finding, found: list[Finding]) -> int | None:
     """Collectives of other kinds or axes at the same source line follow from the largest one there."""
     if finding.code not in COLLECTIVE or finding.location is None:
-        return []
+        return None
     at_line = [
         (-int(other.details.get("ring_bytes", 0)), index)
         for index, other in enumerate(found)
         if other.code == finding.code and _same_line(finding, other)
     ]
     first = min(at_line)[1]
-    return [] if found[first] is finding else [first]
+    return None if found[first] is finding else first
 
 
 def _root(index: int, parents: dict[int, int | None]) -> int:

@@ -1,26 +1,30 @@
 """Plants one fault in a copy of an example and holds it to the example's contract.
 
-A fault is a replacement in the example's own source. The copy is verified like any user's project: through the pipeline,
-in a child process, on eight CPU devices.
+A fault is a replacement in the example's own source. The copy is verified like any user's project: through the
+pipeline, in a child process, on eight CPU devices.
 """
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML
-
 from contract_lint.contracts.finding import Finding
+from contract_lint.contracts.load import load_contract
+from contract_lint.contracts.plan import without_allowed
+from contract_lint.hlo_tools.canonical import canonical
+from contract_lint.hlo_tools.capture import read_capture
 from contract_lint.plugins.pipeline.verify import verify
+from contract_lint.runtime.contract import capture_contract
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = "train.contract.yaml"
 
 SOURCES: dict[str, str] = {"dense_fsdp": "mutated_trainer", "plain_flax": "", "shard_map_dp": ""}
-"""Folder of each example's step, below its copy; the reference trainer is copied beside its contract."""
+"""Folder of each step below the copy of its example; the reference trainer is copied beside its contract."""
 
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "dense_fsdp": {"small": {}, "large": {"layers": 6, "d_model": 256, "d_ff": 768, "vocab": 1024, "sequence": 64}},
@@ -45,7 +49,6 @@ class Fault:
     marker: tuple[str, str] | None = None
     key: str | None = None
     run: bool = False
-    contract: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.example}-{self.name}"
@@ -63,19 +66,19 @@ def project(folder: Path, example: str, size: str, edits: tuple[tuple[str, str, 
         text = (source / name).read_text()
         assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times in {name}"
         (source / name).write_text(text.replace(old, new))
-    _fit(contract, example, SIZES[example][size])
+    _fit(contract, example, size)
     return contract
 
 
-def _fit(path: Path, example: str, arguments: dict[str, Any]) -> None:
+def _fit(path: Path, example: str, size: str) -> None:
     yaml = YAML()
     data = yaml.load(path.read_text())
     step = data["step"]["train"]
+    arguments = SIZES[example][size]
     if SOURCES[example]:
-        step["entry"] = f"{SOURCES[example]}:build"
-        step["path"] = ["."]
+        step["entry"], step["path"] = f"{SOURCES[example]}:build", ["."]
     if arguments:
-        step.setdefault("args", {}).update(arguments)
+        step["args"].update(arguments)
         _resize(data, example, arguments)
     with path.open("w") as file:
         yaml.dump(data, file)
@@ -86,18 +89,16 @@ def _resize(data: Any, example: str, arguments: dict[str, Any]) -> None:
     batch = arguments.get("batch", data["batch"]["size"])
     data["batch"]["size"] = batch
     data["memory"] = {"hbm": "256MiB"}
-    data["parameters"].pop("replicated_max", None)
+    data["parameters"]["replicated_max"] = "4MiB"
     if example == "dense_fsdp":
         model = data["model"]
         model.update({key: value for key, value in arguments.items() if key in model})
-        data["step"]["train"]["signatures"] = {"tokens": [[batch, model["sequence"]]]}
+        shape = [batch, model["sequence"]]
+        data["step"]["train"]["signatures"] = {name: [shape] for name in data["step"]["train"]["signatures"]}
         return
-    data["step"]["train"].pop("signatures", None)
-    names = {"plain_flax": _plain_shapes, "shard_map_dp": _shard_map_shapes}[example](arguments)
-    data["model"]["parameters"] = {
-        path: next(shape for tail, shape in names.items() if path.endswith(tail)) for path in data["model"]["parameters"]
-    }
-    data.pop("collectives")
+    data["step"]["train"].pop("signatures")
+    shapes = {"plain_flax": _plain_shapes, "shard_map_dp": _shard_map_shapes}[example](arguments)
+    data["model"]["parameters"] = {path: shapes[path] for path in data["model"]["parameters"]}
 
 
 def _plain_shapes(a: dict[str, Any]) -> dict[str, list[int]]:
@@ -105,10 +106,10 @@ def _plain_shapes(a: dict[str, Any]) -> dict[str, list[int]]:
     return {
         "embed/embedding": [vocab, width],
         "blocks/norm/scale": [layers, width],
-        "up/kernel": [layers, width, inner],
-        "down/kernel": [layers, inner, width],
+        "blocks/up/kernel": [layers, width, inner],
+        "blocks/down/kernel": [layers, inner, width],
         "head/kernel": [width, vocab],
-        "norm/scale": [width],
+        "final_norm/scale": [width],
     }
 
 
@@ -120,23 +121,18 @@ def _shard_map_shapes(a: dict[str, Any]) -> dict[str, list[int]]:
     }
 
 
-def promise_collectives(contract: Path) -> None:
-    """Write down the collectives of the step as it is now, the clean twin's, as `init` would."""
-    from contract_lint.contracts.load import load_contract
-    from contract_lint.hlo_tools.canonical import canonical
-    from contract_lint.hlo_tools.capture import read_capture
-    from contract_lint.runtime.contract import capture_contract
-
-    capture = read_capture(capture_contract(load_contract(contract), "cpu:8"))
-    step = capture.steps["train"]
-    totals = canonical(step.partitioned, capture.manifest.mesh).totals()
+def promise_collectives(contract: Path, clean: Path) -> None:
+    """Write down the collectives that the clean twin has at this size, as `init` would."""
+    loaded = load_contract(clean)
+    capture = read_capture(capture_contract(loaded, "cpu:8"))
+    ledger = canonical(capture.steps["train"].partitioned, capture.manifest.mesh)
+    kept = without_allowed(ledger.rows, loaded.contract.collectives.allow).kept
     yaml = YAML()
     data = yaml.load(contract.read_text())
-    data["collectives"] = {
-        "expect": [
-            {"kind": row.kind, "axes": list(row.axes), "count": row.count, "elements": row.elements} for row in totals
-        ]
-    }
+    data["collectives"]["expect"] = [
+        {"kind": row.kind, "axes": list(row.axes), "count": row.count, "elements": row.elements}
+        for row in replace(ledger, rows=kept).totals()
+    ]
     with contract.open("w") as file:
         yaml.dump(data, file)
 

@@ -34,7 +34,7 @@ from ....contracts.finding import Finding
 from ....hlo_tools.collectives import Collective
 from ...evidence import StepEvidence
 from ...rule import Rule
-from ..match import differences, same_kind
+from ..match import differences, is_asked_for, same_kind
 from ..wording import axes_text, cost_text, frame_apart, name_at, place_at, total_text
 
 
@@ -63,6 +63,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
                 details={
                     "kind": difference.kind,
                     "axes": list(difference.axes),
+                    "asked": any(is_asked_for(evidence, row) for row in rows),
                     "ring_bytes": sum(int(row.ring_bytes) for row in rows),
                 },
             )

@@ -1,4 +1,4 @@
-"""Codes of the findings that come from reading a text. Their documentation is in `linters/contract/rules/`."""
+"""Codes of the findings that come from reading a text. Their documentation is in `linters/{contract,verdict}/rules/`."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ DUPLICATE_KEY = Problem("JIT005", "duplicate-key")
 BROKEN_EXTENDS = Problem("JIT006", "broken-extends")
 BROKEN_CONFIG = Problem("JIT007", "broken-config")
 UNRESOLVED_BINDING = Problem("JIT008", "unresolved-binding")
-UNUSED_SUPPRESSION = Problem("JIT017", "unused-suppression", "warning")
 INVALID_SUPPRESSION = Problem("JIT018", "invalid-suppression")
+UNUSED_SUPPRESSION = Problem("JIT402", "unused-suppression", "warning")

@@ -40,7 +40,7 @@ def test_without_a_comment_nothing_changes() -> None:
 
 def test_unused() -> None:
     text = "a: 1  # contract-lint: ignore[SHD001, DAT001] padded\n"
-    assert statuses(text, finding(1)) == [("SHD001", "suppressed", 1), ("JIT017", "new", 1)]
+    assert statuses(text, finding(1)) == [("SHD001", "suppressed", 1), ("JIT402", "new", 1)]
     assert statuses(text, finding(1), judged={"SHD001"}) == [("SHD001", "suppressed", 1)]
 
 

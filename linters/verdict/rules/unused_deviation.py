@@ -1,19 +1,21 @@
-"""A deviation of the contract accepts nothing.
+"""A deviation accepts nothing.
 
 ## What it does
-Reports entries of `deviations` that match no finding, once every target was captured and run.
+Reports deviations that match no finding, once every target of the contract was captured and run.
 
 ## Why is this bad?
-An acceptance that outlives its reason hides the next finding of the same kind.
+What it was written for is mended; left in place, it would accept the fault when it comes back.
 
 ## Example
 ```yaml
 deviations:
-  - { rule: SHD204, match: { kind: all-gather }, reason: "embedding gathered once" }    # mended since
+  - { rule: SHD204, match: { axes: [fsdp] }, reason: embedding gathered once }
 ```
 
 ## Use instead
-Delete the entry.
+```yaml
+deviations: []
+```
 
 ## References
 - https://docs.astral.sh/ruff/rules/unused-noqa/
@@ -47,5 +49,5 @@ def check(verdict: Verdict) -> Iterable[Finding]:
 
 
 RULE = Rule(
-    code="SEM401", name="unused-deviation", severity="error", evidence="verdict", doc=__doc__ or "", check=check
+    code="JIT401", name="unused-deviation", severity="error", evidence="verdict", doc=__doc__ or "", check=check
 )

@@ -1,4 +1,4 @@
-"""Every rule on contracts: its own bad example breaks it, its good twin does not."""
+"""Every rule on contracts and verdicts: its own bad example breaks it, its good twin does not."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import load_contract
-from contract_lint.linters.contract.rules import unused_deviation
 from contract_lint.linters.registry import builtin_rules
 from contract_lint.linters.rule import Rule
 from contract_lint.linters.suppress import suppress
+from contract_lint.linters.verdict.deviations import Verdict
 
-RULES = builtin_rules("contract")
+VERDICT_RULES = builtin_rules("verdict")
+RULES = builtin_rules("contract") + VERDICT_RULES
 HEADINGS = ["What it does", "Why is this bad?", "Example", "Use instead", "References"]
 
 # What an example leaves out. It is as small as the rules allow, so that an example shows its own fault only.
@@ -51,9 +52,9 @@ def judge(rule: Rule, folder: Path, fragment: str) -> list[Finding]:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     loaded = load_contract(path, root=folder, today=date(2026, 12, 1))
-    found = [finding for each in RULES for finding in each.check(loaded)]
-    if rule is unused_deviation.RULE and loaded.contract is not None:
-        found += [unused_deviation.finding(loaded, index) for index in range(len(loaded.contract.deviations))]
+    found = [finding for each in builtin_rules("contract") for finding in each.check(loaded)]
+    verdict = Verdict(loaded, tuple(found), complete=True)
+    found += [finding for each in VERDICT_RULES for finding in each.check(verdict)]
     return suppress(found, loaded.path, text)
 
 
@@ -79,7 +80,8 @@ def test_the_good_twin_does_not(rule: Rule, tmp_path: Path) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_documentation(rule: Rule) -> None:
     assert re.findall(r"^## (.*)$", rule.doc, re.MULTILINE) == HEADINGS
-    assert re.fullmatch(r"(JIT|SHD|MEM|SEM|DAT|NUM)0\d\d", rule.code) and re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
+    hundred = "4" if rule in VERDICT_RULES else "0"
+    assert re.fullmatch(rf"(JIT|SHD|MEM|SEM|DAT|NUM){hundred}\d\d", rule.code) and re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
     assert rule.summary.endswith(".") and "https://" in rule.doc.rpartition("## References")[2]
 
 

@@ -25,13 +25,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ....contracts.load import LoadedContract
 from ....contracts.problems import UNUSED_SUPPRESSION
 from ...rule import Rule
+from ..deviations import Verdict
 
 
-def check(loaded: LoadedContract) -> Iterable[Finding]:
-    """Nothing: comments are judged once all other findings are known, in `linters.suppress`."""
+def check(verdict: Verdict) -> Iterable[Finding]:
+    """Nothing: `linters.suppress`, which reads the comments, makes the finding as it marks the others."""
     return ()
 
 
@@ -39,7 +39,7 @@ RULE = Rule(
     code=UNUSED_SUPPRESSION.code,
     name=UNUSED_SUPPRESSION.name,
     severity=UNUSED_SUPPRESSION.severity,
-    evidence="contract",
+    evidence="verdict",
     doc=__doc__ or "",
     check=check,
 )

@@ -8,11 +8,13 @@ watch keeps its plain callbacks.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from ...contracts.manifest import Frame
 from ..frames import FramePaths
+from .stack import walk
 from .transfers import quiet
 
 _NAMES = {
@@ -35,6 +37,14 @@ def add_listener(listener: Listener) -> None:
 def remove_listener(listener: Listener) -> None:
     if listener in _listeners:
         _listeners.remove(listener)
+
+
+def in_callback() -> bool:
+    """Whether the calling thread runs a callback: one lowered before the first watch is known by its stack alone."""
+    from jax._src import callback, debugging
+
+    files = (callback.__file__, debugging.__file__)
+    return any(frame.f_code.co_filename in files for frame in walk(sys._getframe(1)))
 
 
 def _wrap_lowering() -> None:

@@ -12,7 +12,7 @@ import jax
 
 from ...contracts.manifest import CompileEvent, Frame, TransferEvent
 from ..frames import FramePaths
-from .callbacks import add_listener, remove_listener
+from .callbacks import add_listener, in_callback, remove_listener
 from .compiles import CompileListener, Explanation
 from .stack import live_frames
 from .transfers import TransferPatches, quiet
@@ -93,8 +93,7 @@ class Watch:
 
     def _read(self, kind: str) -> None:
         frames = tuple(live_frames(self.paths, skip=2))
-        # Where no user code is on the stack, a runtime thread is reading for a callback lowered before the watch began.
-        self._transfer(kind if frames else f"{CALLBACK}of unknown origin ({kind})", frames)
+        self._transfer(f"{CALLBACK}that reads: {kind}" if in_callback() else kind, frames)
 
     def _called_back(self, name: str, frames: Callable[[FramePaths], list[Frame]]) -> None:
         self._transfer(f"{CALLBACK}{name}", tuple(frames(self.paths)))

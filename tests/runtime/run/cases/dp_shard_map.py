@@ -1,4 +1,4 @@
-"""Data parallelism written by hand: a regression under shard_map over every mesh axis, with the reductions spelled out."""
+"""Data parallelism written by hand: a regression under shard_map over every mesh axis, reductions spelled out."""
 
 from types import SimpleNamespace
 

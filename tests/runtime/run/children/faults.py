@@ -1,4 +1,4 @@
-"""Ratios of every fault at several seeds and sizes, with all runs in this one process: argv = JSON list of [entry, axes, args]."""
+"""Ratios of clean and faulty steps, all runs in this one process: argv = JSON list of [entry, axes, args]."""
 
 import json
 import sys

@@ -1,0 +1,114 @@
+"""The bound itself: what is clean, what is wrong, and what cannot be judged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from contract_lint.runtime.run.compare import Runs, judge, norm2, roundoff_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+U = 2.0**-24
+RNG = np.random.default_rng(0)
+TRUE = RNG.normal(size=(40, 50))
+
+
+def rounded(array: np.ndarray, seed: int, by: float = 20 * U) -> np.ndarray:
+    """Float32 values a few roundings away."""
+    noise = np.random.default_rng(seed).normal(size=array.shape)
+    return (array * (1 + by * noise)).astype(np.float32)
+
+
+def runs(sharded: np.ndarray, true: np.ndarray = TRUE, twin: bool = True) -> Runs:
+    one = rounded(true, 1)
+    return Runs(sharded, one, true if twin else None, [rounded(true, 2), rounded(true, 3)])
+
+
+def ratio(given: Runs) -> float:
+    outcome = judge("gradient", "w", given, U)
+    assert not isinstance(outcome, str), outcome
+    assert outcome.ratio is not None
+    return outcome.ratio
+
+
+@pytest.mark.parametrize("twin", [True, False])
+def test_another_rounding_is_clean_and_a_lost_eighth_is_not(twin: bool) -> None:
+    assert ratio(runs(rounded(TRUE, 4), twin=twin)) <= 1
+    assert ratio(runs(rounded(TRUE * 7 / 8, 4), twin=twin)) >= 10
+    assert ratio(runs(rounded(TRUE * 2, 4), twin=twin)) >= 10
+
+
+def test_the_formula_with_a_twin() -> None:
+    given = runs(rounded(TRUE, 4))
+    assert given.twin is not None
+    bound = 4 * norm2(given.one - given.twin) + U * norm2(given.twin)
+    assert ratio(given) == pytest.approx(norm2(given.sharded - given.twin) / bound, rel=1e-5)
+
+
+def test_the_floor_is_the_smallest_relative_error_that_shows() -> None:
+    outcome = judge("gradient", "w", runs(rounded(TRUE, 4)), U)
+    assert not isinstance(outcome, str) and outcome.floor is not None
+    assert ratio(runs((TRUE * (1 + 2 * outcome.floor)).astype(np.float32))) > 1
+    assert ratio(runs((TRUE * (1 + outcome.floor / 2)).astype(np.float32))) < 1
+
+
+def test_a_scalar_that_one_device_got_right_by_luck_is_judged_by_the_moved_runs() -> None:
+    true = np.array(2.5)
+    lucky = Runs(np.float32(2.5 * (1 + 6 * U)), np.float32(2.5), true, [np.float32(2.5 * (1 + 9 * U))])
+    outcome = judge("loss", "loss", lucky, U)
+    assert not isinstance(outcome, str)
+    assert outcome.ratio is not None and outcome.ratio <= 1
+    assert outcome.reference == 2.5 and outcome.sharded == pytest.approx(2.5)
+    wrong = Runs(np.float32(2.5 * (1 - 1 / 4096)), np.float32(2.5), true, [np.float32(2.5 * (1 + 9 * U))])
+    assert ratio(wrong) >= 10
+
+
+def test_a_value_that_is_not_finite_on_the_mesh_only_is_wrong() -> None:
+    bad = rounded(TRUE, 4)
+    bad[3, 3] = np.nan
+    outcome = judge("gradient", "w", runs(bad), U)
+    assert not isinstance(outcome, str)
+    assert outcome.ratio is None and outcome.error is None
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (Runs(TRUE, np.full_like(TRUE, np.inf), None, []), "not finite on one device"),
+        (Runs(TRUE[:3], TRUE, None, []), r"\[3, 50\] on the mesh and \[40, 50\]"),
+        (Runs(TRUE[:0], TRUE[:0], None, []), "no elements"),
+        (Runs(TRUE * 1e-9, rounded(TRUE, 1) * np.float32(1e-9), TRUE * 1e-20, []), "rounding noise"),
+    ],
+)
+def test_what_cannot_be_judged_has_a_reason(given: Runs, reason: str) -> None:
+    outcome = judge("gradient", "w", given, U)
+    assert isinstance(outcome, str)
+    assert __import__("re").search(reason, outcome), outcome
+
+
+def test_integers_are_equal_or_wrong() -> None:
+    assert ratio(Runs(np.array(399), np.array(399), None, [])) == 0
+    assert ratio(Runs(np.array(398), np.array(399), None, [])) >= 10
+
+
+def test_zero_everywhere_is_clean_and_anything_else_is_not() -> None:
+    zero = np.zeros((9, 9), np.float32)
+    assert ratio(Runs(zero, zero, zero.astype(np.float64), [zero])) == 0
+    assert ratio(Runs(zero + np.float32(1e-30), zero, zero.astype(np.float64), [zero])) >= 10
+
+
+@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=20))
+def test_norm2_neither_overflows_nor_underflows(values: list[float]) -> None:
+    array = np.array(values)
+    peak = np.abs(array).max()
+    assert peak <= norm2(array) * (1 + 1e-12)
+    assert norm2(array) <= peak * np.sqrt(len(values)) * (1 + 1e-12) or np.isinf(norm2(array))
+
+
+def test_roundoff_of_the_usual_dtypes() -> None:
+    import ml_dtypes
+
+    assert roundoff_of(np.dtype(np.float32)) == U
+    assert roundoff_of(np.dtype(ml_dtypes.bfloat16)) == 2.0**-8
+    assert roundoff_of(np.dtype(np.float64)) == 2.0**-53
+    assert roundoff_of(np.dtype(np.int32)) == 0

@@ -28,11 +28,6 @@ def contract_json_schema() -> dict[str, Any]:
     """
     schema = Contract.model_json_schema(mode="validation")
     definitions = schema.pop("$defs")
-    target = definitions["TargetSection"]
-    definitions["TargetSection"] = {
-        "description": target["description"],
-        "anyOf": [{"type": "string", "description": "A target such as cpu:8."}, target],
-    }
     for definition in definitions.values():
         _allow_bindings(definition)
     properties = schema["properties"]

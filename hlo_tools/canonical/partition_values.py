@@ -10,6 +10,7 @@ Value = tuple[int, ...]
 
 _INTEGER = re.compile(r"-?\d+")
 _MAX_STEPS = 64
+_MAX_TABLE = 1 << 16
 _SAME = ("copy", "reshape", "bitcast", "convert")
 
 
@@ -17,8 +18,12 @@ class NotConstant(Exception):
     """The expression depends on more than the partition number and constants, or uses an operation not known here."""
 
 
+class NotPrinted(Exception):
+    """The expression looks up a table that the text leaves out: XLA prints `{...}` for more than ten elements."""
+
+
 def value_on(instruction: Instruction, partition: int) -> int:
-    """A scalar integer instruction's value on one partition. Raises NotConstant."""
+    """A scalar integer instruction's value on one partition. Raises NotConstant or NotPrinted."""
     return _scalar(_value(instruction, partition, _MAX_STEPS))
 
 
@@ -39,8 +44,9 @@ def _value(instruction: Instruction, partition: int, steps: int) -> Value:
     if opcode in _SAME:
         return _value(operands[0], partition, steps - 1)
     if opcode == "dynamic-slice" and len(operands) == 2 and instruction.shape.elements == 1:
-        table = _value(operands[0], partition, steps - 1)
+        # The place first: a table that is not printed says something only if the partition number chooses from it.
         place = _scalar(_value(operands[1], partition, steps - 1))
+        table = _value(operands[0], partition, steps - 1)
         # The start of a dynamic slice is clamped so that the slice stays inside.
         return (table[min(max(place, 0), len(table) - 1)],)
     if opcode in ("add", "subtract", "multiply", "divide", "remainder") and len(operands) == 2:
@@ -62,9 +68,9 @@ def _arithmetic(opcode: str, left: int, right: int) -> int:
 
 
 def _table(instruction: Instruction) -> Value:
+    if instruction.shape.elements > _MAX_TABLE or instruction.shape.dtype[:1] not in "su":
+        raise NotConstant
     text = instruction.operand_text
-    if len(text) > 1 << 20 or instruction.shape.elements > 1 << 16 or instruction.shape.dtype[:1] not in "su":
-        raise NotConstant
     if "..." in text:
-        raise NotConstant
+        raise NotPrinted
     return tuple(int(digits) for digits in _INTEGER.findall(text))

@@ -40,6 +40,20 @@ def test_sum_that_is_only_sliced_is_a_reduce_scatter(ledger: Ledger, module: Tex
     assert row.ring_bytes == 8 * 4 // 2
 
 
+@pytest.mark.parametrize(("size", "kind"), [(4, "reduce-scatter"), (2, "all-reduce")])
+def test_table_that_is_not_printed_leaves_the_size_to_decide(
+    ledger: Ledger, module: Text, size: int, kind: str
+) -> None:
+    text = module(
+        HEAD
+        + f"  %sum = f32[8] all-reduce(%x), {SUM}\n"
+        + TABLE.replace("{0, 4, 0, 4}", "{...}")
+        + f"  ROOT %mine = f32[{size}] dynamic-slice(%sum, %start), dynamic_slice_sizes={{{size}}}",
+        f"f32[{size}]",
+    )
+    assert [found for found, *_ in kinds(ledger, text)] == [kind]
+
+
 def test_arithmetic_on_the_partition_number_is_followed(ledger: Ledger, module: Text) -> None:
     text = module(
         HEAD

@@ -14,7 +14,7 @@ _EXPORTS = {
 }
 
 __version__ = "0.1.0"
-__all__ = ["__version__", *_EXPORTS]  # noqa: PLE0604
+__all__ = ["__version__", *_EXPORTS]
 
 
 def __getattr__(name: str) -> _Any:

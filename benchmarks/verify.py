@@ -2,8 +2,8 @@
 
     python benchmarks/verify.py
 
-1. Everything after XLA's compile (writing, reading back, judging, rendering) / (trace + lower + compile), for the trainer's
-   `proof-1b` on 256 CPU devices. Goal: at most 0.2.
+1. Everything after XLA's compile (writing, reading back, judging, rendering) / (trace + lower + compile), for the
+   trainer's `proof-1b` on 256 CPU devices. Goal: at most 0.2.
 2. `contract-lint --version` / `python -c import click`. Goal: at most 3.
 3. `contract-lint check` of one contract / the same.
 """

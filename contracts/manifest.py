@@ -9,6 +9,8 @@
     DIR/<step>/optimized.hlo.pb.gz      HloProto of the same, with BufferAssignment and heap traces
     DIR/<step>/stderr.txt        what compiler and user code wrote to file descriptor 2
     DIR/<step>/run.json          RunFacts, where the step was executed
+
+The manifest names every other file with its sha256.
 """
 
 from __future__ import annotations
@@ -84,8 +86,9 @@ class Leaf(Fact):
     with `/` (`params/layers/attn/wq`, `opt_state/1/0/mu/layers/attn/wq`). `spec` has, for each dimension, the
     mesh axes it is split over; None where the placement was left to the compiler. `local_shape` and
     `bytes` are per device; `spec`, `local_shape` and `bytes` describe what the *compiled* program uses.
-    `asked` is the placement the step's abstract argument carried. `parameter` is the flat parameter number in the compiled
-    program, None where the compiler dropped an unused argument. `aliased` says that the program reuses the buffer for an output.
+    `asked` is the placement the step's abstract argument carried. `parameter` is the flat parameter number in the
+    compiled program, None where the compiler dropped an unused argument. `aliased` says that the program reuses the
+    buffer for an output.
     """
 
     argument: str
@@ -233,7 +236,9 @@ class StepFacts(Fact):
     memory: MemoryFacts | None = None
     warnings: list[CompilerWarning] = []
     error: StepError | None = None
-    seconds: dict[str, float] = Field(default_factory=dict, description="Wall seconds by phase; never part of a finding.")
+    seconds: dict[str, float] = Field(
+        default_factory=dict, description="Wall seconds by phase; never part of a finding."
+    )
 
 
 class CompileEvent(Fact):

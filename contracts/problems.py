@@ -1,4 +1,4 @@
-"""Codes of the findings that come from reading a text. Their documentation is in `linters/{contract,verdict}/rules/`."""
+"""Codes of the findings that come from reading a text; `linters/{contract,verdict}/rules/` documents them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ class FramePaths:
         above_stdlib = re.escape(str(Path(sysconfig.get_path("stdlib")).parents[1]) + os.sep)
         prefixes = [re.escape(folder) for folder in (*folders, *_spellings([Path.home()]))]
         # Installed packages go first: an environment often lies below the project root. They keep the folder's name,
-        # and the standard library keeps `lib/python3.x`, so that a reader of the capture can tell them from the user's files.
+        # and the standard library keeps `lib/python3.x`, so that a reader of the capture can tell them from the user's
+        # files.
         installed = [r".*/(?=(?:site|dist)-packages/)", rf"{above_stdlib}(?=lib/python3)"]
         self.pattern = "^(?:" + "|".join([*installed, *prefixes]) + ")"
         self._strip = re.compile(self.pattern)

@@ -47,7 +47,13 @@ def test_imports_never_run_up() -> None:
     for path in modules():
         floor = path.relative_to(ROOT).parts[0]
         for name in imported(path):
-            if name[0] == "." and len(name) > 1 and name[1] in FLOORS and name[1] != floor and name[1] not in FLOORS[floor]:
+            if (
+                name[0] == "."
+                and len(name) > 1
+                and name[1] in FLOORS
+                and name[1] != floor
+                and name[1] not in FLOORS[floor]
+            ):
                 wrong.append(f"{path.relative_to(ROOT)} imports {'.'.join(name[1:])}")
     assert wrong == []
 
@@ -72,7 +78,9 @@ def test_no_import_circle() -> None:
     names = {path.relative_to(ROOT).with_suffix("").parts: path for path in modules()}
     names = {parts[:-1] if parts[-1] == "__init__" else parts: path for parts, path in names.items()}
     graph = {
-        parts: {name[1:] for name in top_level_imports(path) if name[0] == "." and name[1:] in names and name[1:] != parts}
+        parts: {
+            name[1:] for name in top_level_imports(path) if name[0] == "." and name[1:] in names and name[1:] != parts
+        }
         for parts, path in names.items()
     }
     done: set[tuple[str, ...]] = set()
@@ -126,7 +134,8 @@ def test_no_folder_holds_one_lonely_file() -> None:
         str(folder.relative_to(ROOT))
         for floor in FLOORS
         for folder in [ROOT / floor, *(ROOT / floor).rglob("*/")]
-        if folder.name != "__pycache__" and len([p for p in folder.iterdir() if p.name not in ("__pycache__", "__init__.py")]) == 1
+        if folder.name != "__pycache__"
+        and len([p for p in folder.iterdir() if p.name not in ("__pycache__", "__init__.py")]) == 1
     ]
     assert lonely == []
 

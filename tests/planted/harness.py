@@ -38,8 +38,8 @@ SIZES: dict[str, dict[str, dict[str, Any]]] = {
 class Fault:
     """One replacement and what `verify` must say of it.
 
-    `edits`: (file, old, new); `old` occurs exactly once. `marker` is a text on the line that must be named, in the mutated
-    source; None where the finding stands at a key of the contract.
+    `edits`: (file, old, new); `old` occurs exactly once. `marker` is a text on the line that must be named, in the
+    mutated source; None where the finding stands at a key of the contract.
     """
 
     name: str

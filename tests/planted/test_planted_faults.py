@@ -1,4 +1,4 @@
-"""Every planted fault gives exactly one root finding, at the mutated line or the contract's key; clean twins give none."""
+"""Every planted fault gives one root finding, at the mutated line or the contract's key; clean twins give none."""
 
 from __future__ import annotations
 

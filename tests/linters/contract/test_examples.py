@@ -11,7 +11,7 @@ from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import load_contract
 from contract_lint.linters.registry import builtin_rules
 from contract_lint.linters.rule import Rule
-from contract_lint.linters.suppress import suppress
+from contract_lint.linters.verdict.suppressions import suppress
 from contract_lint.linters.verdict.deviations import Verdict
 
 VERDICT_RULES = builtin_rules("verdict")
@@ -81,7 +81,8 @@ def test_the_good_twin_does_not(rule: Rule, tmp_path: Path) -> None:
 def test_documentation(rule: Rule) -> None:
     assert re.findall(r"^## (.*)$", rule.doc, re.MULTILINE) == HEADINGS
     hundred = "4" if rule in VERDICT_RULES else "0"
-    assert re.fullmatch(rf"(JIT|SHD|MEM|SEM|DAT|NUM){hundred}\d\d", rule.code) and re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
+    assert re.fullmatch(rf"(JIT|SHD|MEM|SEM|DAT|NUM){hundred}\d\d", rule.code)
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name)
     assert rule.summary.endswith(".") and "https://" in rule.doc.rpartition("## References")[2]
 
 

@@ -50,8 +50,8 @@ class Finding:
     """One broken promise.
 
     `message` is one sentence that says what is wrong, with the numbers. `subject` names the thing at
-    fault (a tensor path, a contract key, a collective's kind and axes) without line numbers: rule, step
-    and subject make the fingerprint, so it survives line shifts and is the same on every target. `details`
+    fault (a tensor path, a contract key, a collective's kind and axes) without line numbers: rule, step,
+    subject and file make the fingerprint, so it survives line shifts and is the same on every target. `details`
     holds the machine-readable facts (kind, axes, path, ...) that a deviation's `match` compares with.
     """
 
@@ -77,8 +77,9 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hex digits over code, step and subject."""
-        identity = "\0".join((self.code, self.step or "", self.subject))
+        """Sixteen hex digits over code, step, subject and the file's path."""
+        path = self.location.path if self.location else ""
+        identity = "\0".join((self.code, self.step or "", path, self.subject))
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property

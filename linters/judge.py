@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from ..contracts.finding import Finding, merge_targets, sort_key
 from ..contracts.load import LoadedContract
 from .registry import rules
+from .rule import Evidence
 from .verdict.causes import fold
 from .verdict.deviations import Verdict, accept
+from .verdict.suppressions import suppress
 
 if TYPE_CHECKING:
     from ..hlo_tools.capture import Capture
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
 
 def judge_contract(loaded: LoadedContract) -> list[Finding]:
     """Findings on the contract alone; imports nothing heavy and runs no user code."""
-    found = [finding for rule in rules("contract") for finding in rule.check(loaded)]
-    return sorted(merge_targets(found), key=sort_key)
+    return sorted(_suppressed(loaded, _contract_findings(loaded), ("contract",)), key=sort_key)
+
+
+def _contract_findings(loaded: LoadedContract) -> list[Finding]:
+    return merge_targets(finding for rule in rules("contract") for finding in rule.check(loaded))
 
 
 def evidence_of(loaded: LoadedContract, captures: Sequence[Capture], run: bool = False) -> list[StepEvidence]:
@@ -45,16 +50,17 @@ def judge(
     `run` says that the verdict covers the executed loop too; `evidence` is `evidence_of` the same arguments where the
     caller has it already. The same captures always give the same list.
     """
-    found = judge_contract(loaded)
     if loaded.contract is None:
-        return found
+        return judge_contract(loaded)
+    found = _contract_findings(loaded)
     for each in evidence_of(loaded, captures, run) if evidence is None else evidence:
         found.extend(fold(_judge_step(each)))
     judged = {capture.manifest.provenance.target for capture in captures}
     complete = run and judged >= {entry.target for entry in loaded.contract.targets}
     verdict = Verdict(loaded, tuple(merge_targets(found)), complete)
     unused = [finding for rule in rules("verdict") for finding in rule.check(verdict)]
-    return sorted(accept(verdict) + unused, key=sort_key)
+    kinds: tuple[Evidence, ...] = ("contract", "trace", "program", "run") if run else ("contract", "trace", "program")
+    return sorted(_suppressed(loaded, accept(verdict) + unused, kinds), key=sort_key)
 
 
 def _judge_step(evidence: StepEvidence) -> Iterable[Finding]:
@@ -63,3 +69,19 @@ def _judge_step(evidence: StepEvidence) -> Iterable[Finding]:
         for rule in rules(kind):
             for finding in rule.check(evidence):
                 yield replace(finding, step=evidence.name, targets=(evidence.target,))
+
+
+def _suppressed(loaded: LoadedContract, findings: list[Finding], kinds: Iterable[Evidence]) -> list[Finding]:
+    """The findings with the comments of the contract's files applied; what follows from a suppressed root is too."""
+    texts = {path: text for path, text in loaded.document.texts.items() if "contract-lint" in text}
+    if not texts:
+        return findings
+    judged = {word for kind in kinds for rule in rules(kind) for word in (rule.code, rule.name)}
+    known = {word for rule in rules() for word in (rule.code, rule.name)}
+    for path, text in texts.items():
+        findings = suppress(findings, path, text, judged=judged, known=known)
+    hidden = {finding.fingerprint for finding in findings if finding.status == "suppressed"}
+    return [
+        replace(finding, status="suppressed") if finding.caused_by in hidden and finding.status == "new" else finding
+        for finding in findings
+    ]

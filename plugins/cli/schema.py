@@ -11,8 +11,8 @@ from .options import output_option
 @output_option
 def command(output: str | None) -> None:
     """Print the JSON Schema of contracts, for editors that complete and check YAML."""
-    from ..pipeline.schema import contract_schema
+    from ...contracts.schema import contract_json_schema
     from ..report.json import dumps
     from .output import write
 
-    write(dumps(contract_schema()), output)
+    write(dumps(contract_json_schema()), output)

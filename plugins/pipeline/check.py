@@ -49,7 +49,7 @@ def static_findings(loaded: LoadedContract) -> list[Finding]:
 
 
 def _load(path: Path, named: bool) -> LoadedContract:
-    loaded = load_contract(path)
+    loaded = load_contract(path, may_be_base=not named)
     return loaded.readable() if named else loaded
 
 

@@ -31,7 +31,7 @@ from ...rule import Rule
 
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
-    """Nothing: comments are judged once all other findings are known, in `linters.suppress`."""
+    """Nothing: comments are judged once all other findings are known, in `linters.verdict.suppressions`."""
     return ()
 
 

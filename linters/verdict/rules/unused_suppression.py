@@ -31,7 +31,7 @@ from ..deviations import Verdict
 
 
 def check(verdict: Verdict) -> Iterable[Finding]:
-    """Nothing: `linters.suppress`, which reads the comments, makes the finding as it marks the others."""
+    """Nothing: `linters.verdict.suppressions`, which reads the comments, makes the finding as it marks the others."""
     return ()
 
 

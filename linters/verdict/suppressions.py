@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..contracts.comments import yaml_comments
-from ..contracts.finding import Finding, Location
-from ..contracts.problems import INVALID_SUPPRESSION, UNUSED_SUPPRESSION
-from ..contracts.suggest import nearest
+from ...contracts.comments import yaml_comments
+from ...contracts.finding import Finding, Location
+from ...contracts.problems import INVALID_SUPPRESSION, UNUSED_SUPPRESSION
+from ...contracts.suggest import nearest
 
 _COMMENT = re.compile(r"#\s*contract-lint\s*:\s*(?P<word>\w+)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)", re.DOTALL)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contract_lint.contracts.finding import Finding, Location
-from contract_lint.linters.suppress import suppress
+from contract_lint.linters.verdict.suppressions import suppress
 
 PATH = "t.contract.yaml"
 

@@ -136,10 +136,8 @@ class Model:
         self.cfg, self.place = cfg, place
         with place.context():
             self._graph, state = nnx.split(nnx.eval_shape(lambda: Decoder(cfg, place, nnx.Rngs(params=0))), nnx.Param)
-        self.logical: dict[str, Any] = jax.tree.map(
-            lambda p: p.get_metadata("logical"), state, is_leaf=lambda p: isinstance(p, nnx.Param)
-        )
-        self.logical = nnx.to_pure_dict(self.logical)
+        axes = jax.tree.map(lambda p: p.get_metadata("logical"), state, is_leaf=lambda p: isinstance(p, nnx.Param))
+        self.logical: dict[str, Any] = nnx.to_pure_dict(axes)
 
     def init(self, key: jax.Array) -> Params:
         """Parameters in the master dtype, already placed."""

@@ -70,10 +70,10 @@ def update(
     """
     if not place.optimizer:
         updates, opt_state = tx.update(grads, opt_state, params)
-        return optax.apply_updates(params, updates), opt_state
+        return jax.tree.map(jnp.add, params, updates), opt_state
     sliced = to_slots(params, logical, place)
     updates, opt_state = tx.update(to_slots(grads, logical, place), opt_state, sliced)
-    new = optax.apply_updates(sliced, updates)
+    new = jax.tree.map(jnp.add, sliced, updates)
     return jax.tree.map(lambda p, axes: reshard(p, place.spec(*axes)), new, logical), opt_state
 
 

@@ -23,7 +23,7 @@ Correct the contract, or the configuration that built the step.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding
@@ -31,6 +31,8 @@ from ....contracts.model import DenseModel, ListedModel
 from ....contracts.plan.parameters import parameters_of
 from ...evidence import StepEvidence
 from ...rule import Rule
+
+Shapes = Mapping[str, Sequence[int]]
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -61,9 +63,12 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     odd += [f"{path}: {list(shape)}, not promised" for path, shape in found.items() if path not in known]
     if odd:
         wrong[_key_of_set(odd)] += odd
+    if isinstance(model, DenseModel) and not odd and (alone := _explains_all(model, numbers, pairs, found)):
+        wrong = {alone: [line for lines in wrong.values() for line in lines]}
     for key, lines in wrong.items():
         formula, expected, size = numbers.get(key, (None, None, None))
         text = f": {formula} is {expected:,} in the contract, {size:,} in the program" if formula else ""
+        text += _other_heads(model, size) if isinstance(model, DenseModel) and key == "model.kv_heads" and size else ""
         yield RULE.finding(
             f"the step's parameters do not fit {key}{text} ({len(lines)} parameter{'s' if len(lines) != 1 else ''})",
             subject=key,
@@ -73,11 +78,39 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             found=None if size is None else f"{size}",
             evidence=tuple(lines[:20]),
             help="correct the contract's model, or the configuration that built the step",
+            details={"unpromised": [path for path in found if path not in known]} if odd else {},
         )
 
 
+def _explains_all(
+    model: DenseModel, numbers: dict[str, tuple[str, int, int]], pairs: dict[str, str], found: Shapes
+) -> str | None:
+    """The one key whose correction makes every shape fit: the others follow from it, as the head width does from
+    `d_model`."""
+    for key, (formula, _, size) in numbers.items():
+        field = key.removeprefix("model.")
+        if formula != field:
+            continue
+        try:
+            planned = parameters_of(model.model_copy(update={field: size}))
+        except ContractLintError:
+            continue
+        if all(parameter.shape == tuple(found[pairs[parameter.path]]) for parameter in planned):
+            return key
+    return None
+
+
+def _other_heads(model: DenseModel, size: int) -> str:
+    """Where the head width is derived, shapes show only how many query heads share a key: another `heads` fits too."""
+    heads, rest = divmod(model.kv_heads * model.d_model, size)
+    fits = model.head_dim is None and not rest and heads % model.kv_heads == 0 and model.d_model % heads == 0
+    return f", or model.heads is {heads:,} there" if fits else ""
+
+
 def _path_of(name: str, found: Iterable[str]) -> str | None:
-    return next((path for path in found if path == name or path.endswith(f"/{name}")), None)
+    """The parameter a planned name stands for: the shortest path that ends with it, so that `norm/scale` is not taken
+    for `blocks/norm/scale` where both exist."""
+    return min((path for path in found if path == name or path.endswith(f"/{name}")), key=len, default=None)
 
 
 def _key(model: DenseModel | ListedModel, name: str, symbol: str) -> str:

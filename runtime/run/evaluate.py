@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +16,9 @@ from ..leaves import joined, key_name
 from ..step import NormalisedStep
 from ..watch.transfers import quiet
 from .compare import Role, roundoff_of
-from .functions import ValueFunctions, context_of
+from .functions import ValueFunctions, context_of, in_place
 from .narrow import narrow_arithmetic, product_dtype
-from .values import HostValue, place
+from .values import HostValue, key_of, place
 
 FIRST_MOMENTS = frozenset({"mu", "trace", "momentum", "first_moment", "exp_avg"})
 SECOND_MOMENTS = frozenset({"nu", "second_moment", "exp_avg_sq", "v_row", "v_col"})
@@ -61,10 +61,10 @@ def evaluate(
         jaxprs = functions.jaxprs(args, kwargs)
         result.narrow = {name: narrow_arithmetic(jaxpr, paths) for name, jaxpr in jaxprs.items()}
         result.product = product_dtype(next(iter(jaxprs.values())))
-        result.values, result.not_judged = _outputs(step, functions(args, kwargs))
+        result.values, result.not_judged = _outputs(step, functions, args, kwargs)
         for index in range(moves):
             shifted = moved(values, roundoff_of(jnp.dtype(result.product)), index)
-            result.moved.append(_outputs(step, functions(*place(step, shifted, mesh, wide)))[0])
+            result.moved.append(_outputs(step, functions, *place(step, shifted, mesh, wide))[0])
     return result
 
 
@@ -87,10 +87,10 @@ def _whole(array: np.ndarray) -> bool:
 
 
 def _outputs(
-    step: NormalisedStep, results: tuple[tuple[Any, Any] | None, Any]
+    step: NormalisedStep, functions: ValueFunctions, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[dict[tuple[Role, str], np.ndarray], dict[str, int]]:
     found: dict[tuple[Role, str], np.ndarray] = {}
-    returned, out = results
+    returned, out = functions(args, kwargs)
     if returned is not None:
         loss, grads = returned
         found["loss", "loss"] = _host(loss)
@@ -99,6 +99,13 @@ def _outputs(
     judged, other = split_outputs(step, out)
     for (role, path), value in judged.items():
         found[role, f"fn/{path}" if (role, path) in found else path] = value
+    for name, value in in_place(step, args, kwargs).items():
+        for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
+            kind = _state_kind(path, leaf)
+            if kind is None:
+                found["first_moment", key_of(name, joined(path))] = _host(leaf)
+            else:
+                other[kind] = other.get(kind, 0) + 1
     return found, other
 
 
@@ -110,19 +117,14 @@ def split_outputs(
     other: dict[str, int] = {}
     for path, leaf in jax.tree_util.tree_flatten_with_path(out)[0]:
         position = int(key_name(path[0])) if isinstance(out, tuple | list) and path else 0
-        parts = {key_name(key) for key in path}
         name = joined(path) or "output"
-        if jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
-            kind = "PRNG keys"
-        elif position in step.carry:
+        if position in step.carry or jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
             if only_loss:
                 continue
-            if parts & FIRST_MOMENTS and jnp.issubdtype(leaf.dtype, jnp.floating):
+            kind = _state_kind(path, leaf)
+            if kind is None:
                 found["first_moment", joined(path[1:] if isinstance(out, tuple | list) else path)] = _host(leaf)
                 continue
-            kind = "second moments" if parts & SECOND_MOMENTS else "parameters and other floating state"
-            if not jnp.issubdtype(leaf.dtype, jnp.floating):
-                kind = "counters"
         elif leaf.size <= METRIC_MAX:
             is_loss = (path and key_name(path[-1]).lower() == "loss") or _lone(step, out)
             if is_loss or not only_loss:
@@ -132,6 +134,18 @@ def split_outputs(
             kind = "large outputs"
         other[kind] = other.get(kind, 0) + 1
     return found, other
+
+
+def _state_kind(path: Sequence[Any], leaf: Any) -> str | None:
+    """What a leaf of the state is, as reports call what is not judged; None for a first moment, which is."""
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
+        return "PRNG keys"
+    if not jnp.issubdtype(leaf.dtype, jnp.floating):
+        return "counters"
+    parts = {key_name(key) for key in path}
+    if parts & FIRST_MOMENTS:
+        return None
+    return "second moments" if parts & SECOND_MOMENTS else "parameters and other floating state"
 
 
 def _lone(step: NormalisedStep, out: Any) -> bool:

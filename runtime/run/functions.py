@@ -19,6 +19,22 @@ def context_of(step: NormalisedStep) -> AbstractContextManager[Any]:
     return nullcontext() if step.mesh is None else jax.set_mesh(step.mesh)
 
 
+def traced_jaxpr(jitted: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The program a jitted function traces to; that of `nnx.jit` wraps JAX's own."""
+    traced = jitted.trace(*args, **kwargs)
+    return getattr(traced, "traced", traced).jaxpr
+
+
+def in_place(step: NormalisedStep, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that a call changes instead of returning them anew: Flax NNX objects, by argument name."""
+    named = {**dict(zip(step.positional_names, args, strict=True)), **kwargs}
+    return {name: value for name, value in named.items() if _is_nnx(type(value))}
+
+
+def _is_nnx(kind: type) -> bool:
+    return any(base.__module__.startswith("flax.nnx") for base in kind.__mro__)
+
+
 class ValueFunctions:
     """Calls that donate nothing and return everything. To be used within `context_of` the step.
 
@@ -40,8 +56,7 @@ class ValueFunctions:
     def jaxprs(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Name -> traced program, `loss_and_grads` first where the step has it."""
         functions = {"loss_and_grads": self._gradients, "fn": self._fn}
-        traced = {name: call.trace(*args, **kwargs) for name, call in functions.items() if call is not None}
-        return {name: getattr(one, "traced", one).jaxpr for name, one in traced.items()}
+        return {name: traced_jaxpr(call, args, kwargs) for name, call in functions.items() if call is not None}
 
     def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, Any] | None, Any]:
         """((loss, gradients) or None, what the step returns).

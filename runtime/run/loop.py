@@ -17,7 +17,7 @@ from ..watch import Compile, Watch, watch
 from ..watch.transfers import quiet
 from .draw import Range, draw
 from .evaluate import split_outputs
-from .functions import context_of
+from .functions import context_of, in_place
 from .signature import Signature, explain, signature
 from .values import place
 
@@ -70,7 +70,8 @@ class Loop:
             try:
                 for index in range(steps):
                     if index:
-                        args, kwargs = self._next(index, out)
+                        changed = in_place(self.step, args, kwargs)
+                        args, kwargs = self._next(index, out, changed)
                     seen.step(index)
                     out = self._call(index, args, kwargs, seen)
             finally:
@@ -105,12 +106,13 @@ class Loop:
             frames=list(event.frames) or ([frame] if frame else []),
         )
 
-    def _next(self, index: int, out: Any) -> Arguments:
-        """The arguments of the next step: new ones, with the carried ones replaced by outputs."""
+    def _next(self, index: int, out: Any, changed: Mapping[str, Any]) -> Arguments:
+        """The arguments of the next step: new ones, the carried ones replaced by outputs; `changed` are used again."""
         with quiet():
             args, kwargs = self.arguments(index)
         outputs = out if isinstance(out, tuple | list) else (out,)
-        args = list(args)
+        args = [changed.get(name, value) for name, value in zip(self.step.positional_names, args, strict=True)]
+        kwargs = {name: changed.get(name, value) for name, value in kwargs.items()}
         for position, name in self.step.carry.items():
             if position >= len(outputs):
                 raise StepFailure(

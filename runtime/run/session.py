@@ -22,7 +22,7 @@ from ..step import NormalisedStep
 from .compare import Runs, judge, norm2, roundoff_of
 from .draw import Range
 from .evaluate import Evaluation, evaluate
-from .functions import context_of
+from .functions import context_of, traced_jaxpr
 from .loop import Loop
 from .narrow import equations
 from .reference import ReferenceRequest, ReferenceRun, Result, temporary_folder, widened
@@ -268,7 +268,7 @@ def _one_microbatch(job: ReferenceJob) -> dict[str, Any]:
 def _draws_random(step: NormalisedStep) -> bool:
     """Whether the step makes random numbers: those of a microbatch may depend on how many there are."""
     with context_of(step):
-        jaxpr = step.jitted.trace(*step.args, **step.kwargs).jaxpr
+        jaxpr = traced_jaxpr(step.jitted, step.args, step.kwargs)
     return any(eqn.primitive.name.startswith(("random_", "threefry", "rng_")) for eqn in equations(jaxpr))
 
 

@@ -11,6 +11,7 @@ from ..contracts.load import LoadedContract
 from .registry import rules
 from .rule import Evidence
 from .verdict.causes import fold
+from .verdict.contract_causes import fold_contract
 from .verdict.deviations import Verdict, accept
 from .verdict.suppressions import suppress
 
@@ -52,9 +53,9 @@ def judge(
     """
     if loaded.contract is None:
         return judge_contract(loaded)
-    found = _contract_findings(loaded)
-    for each in evidence_of(loaded, captures, run) if evidence is None else evidence:
-        found.extend(fold(_judge_step(each)))
+    steps = evidence_of(loaded, captures, run) if evidence is None else evidence
+    shown = [finding for each in steps for finding in fold(_judge_step(each))]
+    found = fold_contract(_contract_findings(loaded), shown)
     judged = {capture.manifest.provenance.target for capture in captures}
     complete = run and judged >= {entry.target for entry in loaded.contract.targets}
     verdict = Verdict(loaded, tuple(merge_targets(found)), complete)

@@ -13,13 +13,14 @@ from itertools import combinations
 from typing import Literal
 
 from ...contracts.errors import ContractLintError
-from ...contracts.model import as_axes
+from ...contracts.model import AllowedCollective, as_axes
 from ...contracts.plan import PlannedCollective, without_allowed
 from ...hlo_tools.collectives import Collective, Total
 from ..evidence import StepEvidence
+from .allowances import misfitting, nearly_allows
 
 Group = tuple[str, tuple[str, ...]]
-Problem = Literal["unplanned", "missing", "size", "moved"]
+Problem = Literal["unplanned", "missing", "size", "moved", "not allowed"]
 
 MAX_LINES_TO_COMBINE = 24
 
@@ -37,7 +38,8 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where program and promise part. `rows` are the program's rows at fault; empty when something is missing."""
+    """Where program and promise part. `rows` are the program's rows at fault; empty when something is missing, unless
+    something of another kind stands in its place. `allowance` is the entry of `collectives.allow` that nearly fits."""
 
     problem: Problem
     kind: str
@@ -47,6 +49,7 @@ class Difference:
     elements: int
     rows: tuple[Collective, ...]
     moved_from: tuple[str, ...] | None = None
+    allowance: int | None = None
 
     @property
     def ring_bytes(self) -> int:
@@ -97,7 +100,19 @@ def differences(evidence: StepEvidence) -> list[Difference]:
         found[row.kind, row_axes(row)].append(row)
     groups = dict.fromkeys([*found, *expected])
     changed = [_compare(group, expected.get(group), found.get(group, [])) for group in groups]
-    return _pair_moved([difference for difference in changed if difference is not None])
+    paired = _pair_moved([difference for difference in changed if difference is not None])
+    misfits = misfitting(section.allow, ledger.rows)
+    return [_nearly_allowed(difference, misfits) for difference in paired]
+
+
+def _nearly_allowed(difference: Difference, misfits: dict[int, AllowedCollective]) -> Difference:
+    """Unplanned rows that an otherwise useless allowance misses by one word are that allowance's fault."""
+    if difference.problem != "unplanned" or not difference.rows:
+        return difference
+    for index, entry in misfits.items():
+        if all(nearly_allows(entry, row) for row in difference.rows):
+            return replace(difference, problem="not allowed", allowance=index)
+    return difference
 
 
 def same_kind(evidence: StepEvidence, difference: Difference) -> list[Collective]:
@@ -140,6 +155,9 @@ def _compare(group: Group, promise: Promise | None, rows: list[Collective]) -> D
     more = count - promise.count
     larger = elements - promise.elements if promise.elements is not None else more
     culprits = tuple(_culprits(promise, rows, more, larger))
+    if not promise.terms and len(culprits) == len(rows) > 1:
+        # No line stands out, so no line is to blame: the promise as a whole does not fit.
+        return Difference("size", kind, axes, promise, count, elements, culprits)
     if more >= 0 and larger >= 0 and more + larger > 0 and more > 0:
         return Difference("unplanned", kind, axes, promise, count, elements, culprits)
     if more <= 0 and larger <= 0 and more < 0:
@@ -169,17 +187,21 @@ def _culprits(promise: Promise, rows: list[Collective], more: int, larger: int) 
 
 
 def _pair_moved(changed: list[Difference]) -> list[Difference]:
-    """A missing collective and an unplanned one of the same kind and size are one that runs over another axis."""
+    """A missing collective and an unplanned one of the same size are one: of the same kind it runs over another axis,
+    over the same axes it is of another kind."""
     absent = {id(d): d for d in changed if d.problem == "missing" and d.count == 0}
     result: list[Difference] = []
     for difference in changed:
         origin = next((a for a in absent.values() if _is_moved(difference, a)), None)
         if origin is not None:
             del absent[id(origin)]
-            difference = replace(difference, problem="moved", promised=origin.promised, moved_from=origin.axes)
+            if difference.kind == origin.kind:
+                difference = replace(difference, problem="moved", promised=origin.promised, moved_from=origin.axes)
+            else:
+                difference = replace(origin, rows=difference.rows)
         result.append(difference)
     kept = {id(d) for d in absent.values()}
-    return [d for d in result if d.problem != "missing" or d.count > 0 or id(d) in kept]
+    return [d for d in result if d.problem != "missing" or d.count > 0 or d.rows or id(d) in kept]
 
 
 def _is_moved(difference: Difference, absent: Difference) -> bool:
@@ -187,7 +209,7 @@ def _is_moved(difference: Difference, absent: Difference) -> bool:
     if difference.problem != "unplanned" or difference.promised is not None or promise is None:
         return False
     same_size = promise.count == difference.count and promise.elements in (None, difference.elements)
-    return difference.kind == absent.kind and same_size
+    return same_size and (difference.kind == absent.kind or difference.axes == absent.axes)
 
 
 def _ordered(axes: tuple[str, ...], order: Sequence[str]) -> tuple[str, ...]:

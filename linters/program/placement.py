@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ...contracts.model import OptimizerSection, ParametersSection, as_axes
+from ...contracts.model import OptimizerSection, ParameterRule, ParametersSection, as_axes
 from ...contracts.plan.placement import matching_rule
 from ...hlo_tools.tensors import Tensor
 from ..evidence import StepEvidence
@@ -15,7 +15,10 @@ Spec = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Misplaced:
-    """One tensor that lies elsewhere than promised; `key` is the contract key that promises it."""
+    """One tensor that lies elsewhere than promised; `key` is the contract key that promises it.
+
+    A logical axis that no parameter follows is promised wrongly where it is mapped, one that others follow in the rule.
+    """
 
     tensor: Tensor
     expected: Spec
@@ -30,13 +33,15 @@ def misplaced(evidence: StepEvidence) -> list[Misplaced]:
     if section is None or not section.rules:
         return []
     sizes = dict(evidence.mesh.axes) if evidence.mesh is not None else {}
-    wrong = list(_parameters(evidence.tensors.rows, section, sizes))
+    wrong = _parameters(evidence.tensors.rows, section, sizes)
     wrong_paths = {item.tensor.path for item in wrong}
     wrong += _slots(evidence, section, sizes, wrong_paths)
     return wrong
 
 
-def _parameters(rows: Iterable[Tensor], section: ParametersSection, sizes: dict[str, int]) -> Iterable[Misplaced]:
+def _parameters(rows: Iterable[Tensor], section: ParametersSection, sizes: dict[str, int]) -> list[Misplaced]:
+    wrong: list[tuple[int, ParameterRule, Misplaced]] = []
+    followed: set[str] = set()
     for tensor in rows:
         if tensor.class_ != "parameter":
             continue
@@ -47,7 +52,25 @@ def _parameters(rows: Iterable[Tensor], section: ParametersSection, sizes: dict[
         expected = mesh_spec(rule.axes, section, sizes)
         found = normal(tensor.spec, sizes)
         if found != expected:
-            yield Misplaced(tensor, expected, found, f"parameters.rules[{index}]")
+            wrong.append((index, rule, Misplaced(tensor, expected, found, f"parameters.rules[{index}]")))
+        for axis, want, have in zip(rule.axes, expected, found or (), strict=False):
+            if axis is not None and want == have:
+                followed.add(axis)
+    mapped = set(section.logical_axes) - followed
+    return [replace(item, key=_blame(item, index, rule, mapped)) for index, rule, item in wrong]
+
+
+def _blame(item: Misplaced, index: int, rule: ParameterRule, mapped: set[str]) -> str:
+    """The narrowest key that explains a placement: one mapped axis, one axis of the rule, or the rule. `mapped` are the
+    logical axes that no parameter follows."""
+    have = item.found or ((),) * len(item.expected)
+    if len(have) != len(item.expected):
+        return item.key
+    off = [d for d, (want, found) in enumerate(zip(item.expected, have, strict=True)) if want != found]
+    names = {rule.axes[d] for d in off}
+    if len(names) == 1 and (name := next(iter(names))) in mapped:
+        return f"parameters.logical_axes.{name}"
+    return f"{item.key}.axes[{off[0]}]" if len(off) == 1 else item.key
 
 
 def _slots(
@@ -68,7 +91,7 @@ def _slots(
             continue
         expected = slot_spec(match[1].axes, section, optimizer, sizes)
         found = normal(tensor.spec, sizes)
-        if found != expected:
+        if found not in expected_anywhere(match[1].axes, expected, section, optimizer, sizes):
             yield Misplaced(tensor, expected, found, "optimizer.placement")
 
 
@@ -88,15 +111,33 @@ def mesh_spec(axes: Sequence[str | None], section: ParametersSection, sizes: dic
 def slot_spec(
     axes: Sequence[str | None], section: ParametersSection, optimizer: OptimizerSection, sizes: dict[str, int]
 ) -> Spec:
-    """A slot lies as its parameter; with a placement of its own, those axes split its `embed` dimension further."""
-    spec = list(mesh_spec(axes, section, sizes))
-    if optimizer.placement == "parameters":
-        return tuple(spec)
-    extra = tuple(a for a in as_axes(optimizer.placement) if sizes.get(a, 1) > 1)
-    if "embed" in axes:
-        dimension = list(axes).index("embed")
-        spec[dimension] += tuple(a for a in extra if a not in spec[dimension])
-    return tuple(spec)
+    """A slot lies as its parameter; with a placement of its own, those axes split its `embed` dimension further.
+    Without such a dimension it is the first that is split already, else the first."""
+    base = mesh_spec(axes, section, sizes)
+    if optimizer.placement == "parameters" or not base:
+        return base
+    split = next((dimension for dimension, names in enumerate(base) if names), 0)
+    return _split_further(base, list(axes).index("embed") if "embed" in axes else split, optimizer, sizes)
+
+
+def expected_anywhere(
+    axes: Sequence[str | None],
+    expected: Spec,
+    section: ParametersSection,
+    optimizer: OptimizerSection,
+    sizes: dict[str, int],
+) -> list[Spec]:
+    """The placements of a slot that keep the promise: which dimension is split further is free without `embed`."""
+    if optimizer.placement == "parameters" or "embed" in axes:
+        return [expected]
+    base = mesh_spec(axes, section, sizes)
+    return [expected, *(_split_further(base, dimension, optimizer, sizes) for dimension in range(len(base)))]
+
+
+def _split_further(base: Spec, dimension: int, optimizer: OptimizerSection, sizes: dict[str, int]) -> Spec:
+    used = {name for names in base for name in names}
+    extra = tuple(a for a in as_axes(optimizer.placement) if sizes.get(a, 1) > 1 and a not in used)
+    return tuple(names + extra if index == dimension else names for index, names in enumerate(base))
 
 
 def _mesh_axes(axis: str | None, section: ParametersSection, sizes: dict[str, int]) -> tuple[str, ...]:

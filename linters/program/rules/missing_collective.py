@@ -38,15 +38,17 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         promise = difference.promised
         if difference.problem != "missing" or promise is None:
             continue
+        instead = next((row.kind for row in difference.rows), None)
+        has = f"has {instead} instead" if instead else f"has {total_text(difference.count, difference.elements)}"
         yield RULE.finding(
             f"{difference.kind} over {axes_text(difference.axes)} is promised "
             f"({total_text(promise.count, promise.elements)}), "
-            f"the program has {total_text(difference.count, difference.elements)}",
+            f"the program {has}",
             subject=f"{difference.kind}:{','.join(difference.axes)}",
             location=evidence.place(promise.key),
             key=promise.key,
             expected=total_text(promise.count, promise.elements),
-            found=total_text(difference.count, difference.elements),
+            found=instead or total_text(difference.count, difference.elements),
             evidence=promise.explanation,
             help="find the reduction or gather that the step lost, or correct the promise",
             details={"kind": difference.kind, "axes": list(difference.axes)},

@@ -24,9 +24,10 @@ x = x * 8.0                  # a Python scalar keeps bfloat16
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ....contracts.finding import Finding
+from ....contracts.manifest import DotFact
 from ...evidence import StepEvidence, frame_location
 from ...rule import Rule
 
@@ -37,11 +38,15 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     section, jaxpr = evidence.contract.dtypes, evidence.facts.jaxpr
     if section is None or jaxpr is None:
         return
-    for dot in jaxpr.dots:
+    floats = [dot for dot in jaxpr.dots if is_float(dot.lhs) and is_float(dot.rhs)]
+    if floats and not any(section.compute in (dot.lhs, dot.rhs) for dot in floats):
+        yield _none_of(evidence, floats, section.compute)
+        return
+    for dot in floats:
         operands = {dot.lhs, dot.rhs}
         # The transpose of a product with a wide result has one wide operand; only a product without any narrow one
         # was made wide by a promotion.
-        if section.compute in operands or not all(name.startswith(("float", "bfloat")) for name in operands):
+        if section.compute in operands:
             continue
         frame = dot.frames[0] if dot.frames else None
         yield RULE.finding(
@@ -54,6 +59,27 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             evidence=(f"first in {frame.path}:{frame.line}",) if frame else (),
             help="cast the operands at this line, or correct the contract",
         )
+
+
+def _none_of(evidence: StepEvidence, dots: Sequence[DotFact], promised: str) -> Finding:
+    """No product at all runs as promised: that is one fault, of the contract or of the step's configuration."""
+    pairs = {f"{dot.lhs} x {dot.rhs}": dot for dot in reversed(dots)}
+    return RULE.finding(
+        f"none of {sum(dot.count for dot in dots)} matrix products runs in {promised}: {', '.join(sorted(pairs))}",
+        subject=KEY,
+        location=evidence.place(KEY),
+        key=KEY,
+        expected=promised,
+        found=", ".join(sorted(pairs)),
+        evidence=tuple(
+            f"{pair} first in {dot.frames[0].path}:{dot.frames[0].line}" for pair, dot in pairs.items() if dot.frames
+        ),
+        help="correct the contract, or the configuration that sets the step's compute dtype",
+    )
+
+
+def is_float(dtype: str) -> bool:
+    return dtype.startswith(("float", "bfloat"))
 
 
 RULE = Rule(code="NUM201", name="compute-dtype", severity="error", evidence="trace", doc=__doc__ or "", check=check)

@@ -1,0 +1,62 @@
+"""The step ran, but its one-device twin did not, so that no value was compared.
+
+## What it does
+Reports that neither loss nor metrics nor gradients could be compared with a run on one device.
+
+## Why is this bad?
+A verdict that compared nothing looks like one in which everything agreed.
+
+## Example
+```yaml
+reference_args: { compute: float31 }       # the build function rejects it, so there is no twin
+```
+
+## Use instead
+Give build arguments with which the same step can be built for one device.
+
+## References
+- https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ....contracts.key import Key, format_key
+from ...evidence import StepEvidence
+from ...rule import Rule
+
+
+def check(evidence: StepEvidence) -> Iterable[Finding]:
+    run = evidence.run
+    if run is None or run.error is not None or run.comparisons or not run.not_compared:
+        return
+    reasons = [f"{item.what}: {item.reason}" for item in run.not_compared]
+    key = format_key(_key(evidence, " ".join(item.reason for item in run.not_compared)))
+    yield RULE.finding(
+        f"nothing was compared with one device: {run.not_compared[0].reason}",
+        subject=evidence.name,
+        location=evidence.place(key),
+        key=key,
+        expected="loss, metrics or gradients of one device",
+        found="none",
+        evidence=tuple(reasons),
+        help="correct the build arguments of the twin, or give the step an `example` that one device can hold",
+    )
+
+
+def _key(evidence: StepEvidence, reason: str) -> Key:
+    """The build argument of the twin that the reason speaks of, else those arguments, else the step."""
+    step: Key = ("step", evidence.name)
+    accumulation, section = evidence.contract.accumulation, evidence.section
+    if accumulation is not None and accumulation.arg is not None and f"'{accumulation.arg}'" in reason:
+        return ("accumulation", "arg")
+    given = section.reference_args if section is not None else {}
+    for name, value in given.items():
+        if f"'{name}'" in reason or str(value) in reason:
+            return (*step, "reference_args", name)
+    return (*step, "reference_args") if given else step
+
+
+RULE = Rule(code="SEM304", name="nothing-compared", severity="error", evidence="run", doc=__doc__ or "", check=check)

@@ -1,0 +1,212 @@
+"""What breaks each promise: for every leaf of two examples' contracts a wrong or tighter value, and what `verify` says.
+
+A case is judged against one shared capture of the untouched example, unless `builds` says that the leaf changes what is
+built, or `edits` break the promise in the step instead of the contract.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+BATCH_KEY = "step.train.signatures"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """One broken leaf. `key` is the contract key of the one root finding, None where it is the leaf itself.
+
+    `value`: what stands at the leaf instead. `builds`: the leaf decides what is built, so the step is captured anew;
+    `refused`: it cannot be built, and the error (exit 2) names the leaf. `runs`: the fault shows in the executed loop.
+    `edits`: replacements in the step's source, where only the step can break the promise. `why`: what the choice of
+    the value rests on, where a plainer one would prove nothing.
+    """
+
+    leaf: str
+    value: Any
+    code: str
+    key: str | None = None
+    builds: bool = False
+    refused: bool = False
+    runs: bool = False
+    edits: tuple[tuple[str, str, str], ...] = ()
+    why: str = ""
+
+    @property
+    def expected_key(self) -> str:
+        return self.leaf if self.key is None else self.key
+
+
+NO_WRONG_NAME = "any other name is as good: only an empty one is wrong"
+NO_WRONG_TEXT = "any other reason is as good: only an empty one is wrong"
+RATIO = "shapes show only how many query heads share a key: the message names both keys"
+
+HEAD = (
+    Broken("contract", 2, "JIT003"),
+    Broken("name", "", "JIT003", why=NO_WRONG_NAME),
+    Broken("step.train.donate[0]", "batch", "MEM204", "step.train.donate"),
+    Broken("step.train.static", ["batch"], "JIT207"),
+    Broken("step.train.compiles", 0, "JIT003", why="the loop compiles once: no smaller number can be promised"),
+    Broken("targets[0]", "cpu:eight", "JIT009"),
+    Broken("mesh.axes.data", 1, "SHD006", "mesh.axes"),
+    Broken("mesh.axes.fsdp", 2, "SHD006", "mesh.axes"),
+    Broken("dtypes.master", "bfloat16", "NUM202"),
+    Broken("dtypes.compute", "float16", "NUM201"),
+    Broken("dtypes.moments", "bfloat16", "NUM202"),
+    Broken("batch.axes[0]", "model", "SHD001"),
+    Broken("batch.axes[1]", "model", "SHD001"),
+    Broken("optimizer.name", "sgd", "SEM202", why="adam keeps the same slots as adamw"),
+    Broken("optimizer.placement", ["data"], "SHD202"),
+    Broken("collectives.allow[0].kind", "all-gather", "SHD213", "collectives.allow[0]"),
+    Broken("collectives.allow[0].axes[0]", "model", "SHD001"),
+    Broken("collectives.allow[0].axes[1]", "model", "SHD001"),
+    Broken("collectives.allow[0].elements_max", 0, "SHD213", "collectives.allow[0]"),
+    Broken("collectives.allow[0].reason", "", "JIT003", why=NO_WRONG_TEXT),
+)
+"""Leaves that both examples have, with the same value to break them."""
+
+
+def _signatures(names: tuple[str, ...], batch: int, sequence: int, second: str) -> tuple[Broken, ...]:
+    return tuple(
+        Broken(f"{BATCH_KEY}.{name}[0][{index}]", value, code, f"{BATCH_KEY}.{name}")
+        for name in names
+        for index, (value, code) in enumerate(((2 * batch, "DAT002"), (2 * sequence, second)))
+    )
+
+
+DENSE = (
+    *HEAD,
+    Broken("step.train.entry", "contract_lint.runtime.trainer:built", "", builds=True, refused=True),
+    Broken("step.train.args.preset", "tny", "", builds=True, refused=True),
+    Broken("step.train.reference_args.compute", "float31", "SEM304", builds=True, runs=True),
+    *_signatures(("tokens", "targets", "loss_mask"), 16, 128, second="DAT002"),
+    Broken("model.kind", "sparse", "JIT003"),
+    Broken("model.layers", 5, "SEM203"),
+    Broken("model.d_model", 256, "SEM203"),
+    Broken("model.heads", 8, "SEM203", "model.kv_heads", why=RATIO),
+    Broken("model.kv_heads", 1, "SEM203"),
+    Broken("model.d_ff", 1024, "SEM203"),
+    Broken("model.mlp", "plain", "SEM203"),
+    Broken("model.vocab", 1024, "SEM203"),
+    Broken("model.tied", True, "SEM203"),
+    Broken("model.sequence", 64, "DAT002"),
+    Broken("model.remat", "none", "MEM205"),
+    Broken("accumulation.microbatches", 3, "DAT001", why="with 4 the microbatch would not divide either"),
+    Broken("accumulation.arg", "micro", "SEM304", builds=True, runs=True),
+    Broken("batch.size", 32, "DAT002"),
+    Broken("parameters.logical_axes.layer", "data", "SHD202"),
+    Broken("parameters.logical_axes.embed", "data", "SHD202"),
+    Broken("parameters.logical_axes.heads", "data", "SHD202"),
+    Broken("parameters.logical_axes.mlp", "data", "SHD202"),
+    Broken("parameters.logical_axes.vocab", "data", "SHD202"),
+    Broken("parameters.rules[0].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[0].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[0].axes[1]", None, "SHD202"),
+    Broken("parameters.rules[0].axes[2]", "data", "SHD202"),
+    Broken("parameters.rules[1].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[1].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[1].axes[1]", "data", "SHD202"),
+    Broken("parameters.rules[1].axes[2]", None, "SHD202"),
+    Broken("parameters.rules[2].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[2].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[2].axes[1]", None, "SHD202"),
+    Broken("parameters.rules[3].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[3].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[3].axes[1]", None, "SHD202"),
+    Broken("parameters.rules[3].axes[2]", "data", "SHD202"),
+    Broken("parameters.rules[4].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[4].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[4].axes[1]", "data", "SHD202"),
+    Broken("parameters.rules[4].axes[2]", None, "SHD202"),
+    Broken("parameters.rules[5].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[5].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[5].axes[1]", None, "SHD202"),
+    Broken("parameters.rules[6].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[6].axes[0]", None, "SHD202"),
+    Broken("parameters.rules[7].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[7].axes[0]", None, "SHD202"),
+    Broken("parameters.rules[7].axes[1]", "data", "SHD202"),
+    Broken("parameters.replicated_max", "-1KiB", "JIT003"),
+    Broken(
+        "collectives.expect",
+        [
+            {"kind": "all-gather", "axes": ["fsdp"], "count": 149, "elements": 4198656},
+            {"kind": "all-reduce", "axes": ["data", "fsdp"], "count": 78, "elements": 2230528},
+        ],
+        "SHD206",
+        "collectives.expect[0]",
+    ),
+    Broken("memory.hbm", "8MiB", "MEM202"),
+    Broken("memory.classes.optimizer_slot", "2MiB", "MEM203"),
+)
+
+PLAIN = (
+    *HEAD,
+    Broken("step.train.entry", "train:built", "", builds=True, refused=True),
+    Broken("step.train.path[0]", "src", "JIT010"),
+    Broken("step.train.args.batch", 16, "DAT201", "batch.size", builds=True),
+    Broken("step.train.args.compute", "float32", "NUM201", "dtypes.compute", builds=True),
+    Broken("step.train.reference_args.compute", "float31", "SEM304", builds=True, runs=True),
+    *_signatures(("tokens", "targets", "mask"), 32, 64, second="DAT202"),
+    Broken("model.kind", "sparse", "JIT003"),
+    Broken("model.remat", "full", "MEM205"),
+    Broken("accumulation.microbatches", 4, "SEM201"),
+    Broken("accumulation.arg", "micro", "SEM304", builds=True, runs=True),
+    Broken("batch.size", 64, "DAT002"),
+    Broken("parameters.logical_axes.layer", "data", "SHD202"),
+    Broken("parameters.logical_axes.width", "data", "SHD202"),
+    Broken("parameters.logical_axes.inner", "data", "SHD202"),
+    Broken("parameters.logical_axes.vocab", "data", "SHD202"),
+    Broken("parameters.rules[0].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[0].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[0].axes[1]", None, "SHD202"),
+    Broken("parameters.rules[1].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[1].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[1].axes[1]", "data", "SHD202"),
+    Broken("parameters.rules[2].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[2].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[2].axes[1]", None, "SHD202"),
+    Broken("parameters.rules[2].axes[2]", "data", "SHD202"),
+    Broken("parameters.rules[3].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[3].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[3].axes[1]", "data", "SHD202"),
+    Broken("parameters.rules[3].axes[2]", None, "SHD202"),
+    Broken("parameters.rules[4].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[4].axes[0]", "data", "SHD202"),
+    Broken("parameters.rules[5].match", "no/such/path", "SHD002"),
+    Broken("parameters.rules[5].axes[0]", None, "SHD202"),
+    Broken("parameters.rules[5].axes[1]", "data", "SHD202"),
+    Broken("model.parameters.embed/embedding[0]", 512, "SEM203", "model.parameters.embed/embedding"),
+    Broken("model.parameters.embed/embedding[1]", 128, "SEM203", "model.parameters.embed/embedding"),
+    Broken("model.parameters.blocks/norm/scale[0]", 8, "SEM203", "model.parameters.blocks/norm/scale"),
+    Broken("model.parameters.blocks/norm/scale[1]", 128, "SEM203", "model.parameters.blocks/norm/scale"),
+    Broken("model.parameters.blocks/up/kernel[0]", 8, "SEM203", "model.parameters.blocks/up/kernel"),
+    Broken("model.parameters.blocks/up/kernel[1]", 128, "SEM203", "model.parameters.blocks/up/kernel"),
+    Broken("model.parameters.blocks/up/kernel[2]", 512, "SEM203", "model.parameters.blocks/up/kernel"),
+    Broken("model.parameters.blocks/down/kernel[0]", 8, "SEM203", "model.parameters.blocks/down/kernel"),
+    Broken("model.parameters.blocks/down/kernel[1]", 512, "SEM203", "model.parameters.blocks/down/kernel"),
+    Broken("model.parameters.blocks/down/kernel[2]", 128, "SEM203", "model.parameters.blocks/down/kernel"),
+    Broken("model.parameters.final_norm/scale[0]", 128, "SEM203", "model.parameters.final_norm/scale"),
+    Broken("model.parameters.head/kernel[0]", 128, "SEM203", "model.parameters.head/kernel"),
+    Broken("model.parameters.head/kernel[1]", 512, "SEM203", "model.parameters.head/kernel"),
+    Broken("collectives.expect[0].kind", "all-to-all", "SHD205", "collectives.expect[0]"),
+    Broken("collectives.expect[0].axes[0]", "model", "SHD001"),
+    Broken("collectives.expect[0].count", 35, "SHD206", "collectives.expect[0]"),
+    Broken("collectives.expect[0].elements", 589760, "SHD206", "collectives.expect[0]"),
+    Broken("collectives.expect[1].kind", "all-to-all", "SHD205", "collectives.expect[1]"),
+    Broken("collectives.expect[1].axes[0]", "model", "SHD001"),
+    Broken("collectives.expect[1].count", 17, "SHD206", "collectives.expect[1]"),
+    Broken("collectives.expect[1].elements", 294848, "SHD206", "collectives.expect[1]"),
+    Broken("collectives.expect[2].kind", "all-to-all", "SHD205", "collectives.expect[2]"),
+    Broken("collectives.expect[2].axes[0]", "model", "SHD001"),
+    Broken("collectives.expect[2].count", 17, "SHD206", "collectives.expect[2]"),
+    Broken("collectives.expect[2].elements", 73664, "SHD206", "collectives.expect[2]"),
+    Broken("collectives.expect[3].kind", "all-to-all", "SHD205", "collectives.expect[3]"),
+    Broken("collectives.expect[3].axes[0]", "model", "SHD001"),
+    Broken("collectives.expect[3].axes[1]", "model", "SHD001"),
+    Broken("collectives.expect[3].count", 11, "SHD206", "collectives.expect[3]"),
+    Broken("collectives.expect[3].elements", 33344, "SHD206", "collectives.expect[3]"),
+    Broken("parameters.replicated_max", "512B", "SHD203"),
+    Broken("memory.hbm", "4MiB", "MEM202"),
+    Broken("memory.classes.optimizer_slot", "256KiB", "MEM203"),
+)

@@ -99,9 +99,34 @@ def _repeats_of(jaxpr: Any, tokens: _Tokens, frames: Callable[[Any], list[Frame]
         if copies < 2:
             continue
         taken[start : start + period * copies] = True
-        where = next((f for e in equations[start : start + period] if (f := frames(e))), [])
+        end = start + period * copies
+        rest = (e for e in (*equations[:start], *equations[end:]))
+        where = _place([frames(e) for e in equations[start : start + period]], (frames(e) for e in rest))
         found.append((start, RepeatFact(copies=copies, equations=size, frames=where)))
     return [fact for _, fact in sorted(found, key=lambda pair: pair[0])]
+
+
+def _place(block: list[list[Frame]], rest: Iterable[list[Frame]]) -> list[Frame]:
+    """Where a block is repeated: the stack, innermost first, up to the line that all its equations come through.
+
+    That line calls the layer. Where equations outside the block come through it too, the layers are written out in the
+    function it calls: then the block's first line there.
+    """
+    stacks = [stack[::-1] for stack in block if stack]
+    if not stacks:
+        return []
+    depth = 0
+    while all(len(stack) > depth for stack in stacks) and len({_spot(stack[depth]) for stack in stacks}) == 1:
+        depth += 1
+    shared = stacks[0][:depth]
+    if shared and not any(_spot(frame) == _spot(shared[-1]) for stack in rest for frame in stack):
+        return shared[::-1]
+    below = [stack[depth] for stack in stacks if len(stack) > depth]
+    return ([min(below, key=lambda frame: frame.line)] if below else []) + shared[::-1]
+
+
+def _spot(frame: Frame) -> tuple[str, int]:
+    return frame.path, frame.line
 
 
 def _runs(line: np.ndarray) -> Iterable[tuple[int, int, int]]:

@@ -13,7 +13,8 @@ SHOWN = 20
 
 
 def differs(rule: Rule, evidence: StepEvidence, roles: Sequence[str], what: str) -> Iterable[Finding]:
-    """At most one finding for the compared values of these roles: the worst ratio first, all in the evidence."""
+    """At most one finding for the compared values of these roles (`what`, such as `gradients`): the worst ratio first,
+    all in the evidence."""
     run = evidence.run
     if run is None:
         return
@@ -23,7 +24,7 @@ def differs(rule: Rule, evidence: StepEvidence, roles: Sequence[str], what: str)
         return
     worst = max(wrong, key=lambda item: float("inf") if item.ratio is None else item.ratio)
     yield rule.finding(
-        f"{what} of the sharded step differ{'s' if len(judged) == 1 else ''} from one device: {worst.path} by "
+        f"{what} of the sharded step: {worst.path} differs from one device by "
         f"{_ratio(worst)} times the bound of rounding ({len(wrong)} of {len(judged)} values)",
         subject=rule.name,
         location=evidence.place(evidence.step_key),

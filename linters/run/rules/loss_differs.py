@@ -34,7 +34,7 @@ from ..comparison import differs
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
-    yield from differs(RULE, evidence, ("loss",), "the loss")
+    yield from differs(RULE, evidence, ("loss",), "loss")
 
 
 RULE = Rule(code="SEM301", name="loss-differs", severity="error", evidence="run", doc=__doc__ or "", check=check)

@@ -20,6 +20,7 @@ Give build arguments with which the same step can be built for one device.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
@@ -50,12 +51,17 @@ def _key(evidence: StepEvidence, reason: str) -> Key:
     """The build argument of the twin that the reason speaks of, else those arguments, else the step."""
     step: Key = ("step", evidence.name)
     accumulation, section = evidence.contract.accumulation, evidence.section
-    if accumulation is not None and accumulation.arg is not None and f"'{accumulation.arg}'" in reason:
-        return ("accumulation", "arg")
+    words: dict[str, Key] = {}
+    if accumulation is not None and accumulation.arg is not None:
+        words[accumulation.arg] = ("accumulation", "arg")
     given = section.reference_args if section is not None else {}
     for name, value in given.items():
-        if f"'{name}'" in reason or str(value) in reason:
-            return (*step, "reference_args", name)
+        words |= dict.fromkeys((name, str(value)), (*step, "reference_args", name))
+    # Errors quote what they object to, and may list all that they know beside it.
+    for spelling in (r"['`\"]{}['`\"]", r"\b{}\b"):
+        at = {word: match.start() for word in words if (match := re.search(spelling.format(re.escape(word)), reason))}
+        if at:
+            return words[min(at, key=lambda word: at[word])]
     return (*step, "reference_args") if given else step
 
 

@@ -18,8 +18,9 @@ class Broken:
 
     `value`: what stands at the leaf instead. `builds`: the leaf decides what is built, so the step is captured anew;
     `refused`: it cannot be built, and the error (exit 2) names the leaf. `runs`: the fault shows in the executed loop.
-    `edits`: replacements in the step's source, where only the step can break the promise. `why`: what the choice of
-    the value rests on, where a plainer one would prove nothing.
+    `fault`: the leaf limits what the step holds, so the step is changed as `GRAPH_EDITS` say; the contract keeps its
+    value. `why`: what the choice of the value rests on, where a plainer one would prove nothing. `slow`: left out of
+    the default run, where another example or leaf shows the same.
     """
 
     leaf: str
@@ -29,7 +30,8 @@ class Broken:
     builds: bool = False
     refused: bool = False
     runs: bool = False
-    edits: tuple[tuple[str, str, str], ...] = ()
+    fault: str = ""
+    slow: bool = False
     why: str = ""
 
     @property
@@ -74,11 +76,64 @@ def _signatures(names: tuple[str, ...], batch: int, sequence: int, second: str) 
     )
 
 
+def _graph(slow: bool) -> tuple[Broken, ...]:
+    return (
+        Broken("graph.host_callbacks", "forbid", "JIT202", fault="held", slow=slow),
+        Broken("graph.constants_max", "64KiB", "JIT203", fault="held", slow=slow),
+        Broken("graph.repeated_blocks_max", 2, "JIT204", fault="held", slow=slow),
+        Broken("graph.dynamic_shapes", "forbid", "JIT205", fault="unlowered"),
+    )
+
+
+HELD = """
+        jax.debug.callback(lambda: None)
+        loss = loss + 0 * jnp.sum(jnp.sin(TABLE))
+        square = jnp.full((8, 8), loss, jnp.bfloat16)
+        square = jnp.tanh(square @ square)
+        square = jnp.tanh(square @ square)
+        square = jnp.tanh(square @ square)
+        loss = loss + 0 * square[0, 0].astype(loss.dtype)
+"""
+"""A callback, a constant of 128 KiB and a block that stands three times; one capture shows each where the others are
+allowed."""
+UNLOWERED = """
+        loss = loss + 0 * jnp.sum(jnp.ones(jax.export.symbolic_shape("n")))
+"""
+"""A dimension without a size."""
+IMPORTS = "import jax\nimport jax.export\n"
+TABLE = "\nTABLE = np.ones((256, 128), np.float32)\n"
+
+
+def _after(line: str, text: str, indent: str = "") -> tuple[str, str]:
+    lines = text.strip("\n").splitlines()
+    return line, line + "".join(f"{indent}{each}\n" for each in lines)
+
+
+GRAPH_EDITS: dict[tuple[str, str], tuple[tuple[str, str, str], ...]] = {
+    ("plain_flax", fault): (
+        ("train.py", "import jax\n", IMPORTS),
+        ("train.py", "\nPARAMETER_SPECS = {", f"{TABLE}PARAMETER_SPECS = {{"),
+        ("train.py", *_after("        loss, grads = loss_and_grads(state, batch)\n", text)),
+    )
+    for fault, text in (("held", HELD), ("unlowered", UNLOWERED))
+} | {
+    ("dense_fsdp", fault): (
+        ("step.py", "import jax\n", f"import numpy as np\n{IMPORTS}"),
+        ("step.py", "BATCH_DTYPES: Mapping", f"{TABLE}BATCH_DTYPES: Mapping"),
+        (
+            "step.py",
+            *_after("            norm = optim.global_norm(grads, self.specs)\n", text, indent="    "),
+        ),
+    )
+    for fault, text in (("held", HELD), ("unlowered", UNLOWERED))
+}
+"""(example, fault) -> replacements (file, old, new) in the step's source."""
+
 DENSE = (
     *HEAD,
     Broken("step.train.entry", "contract_lint.runtime.trainer:built", "", builds=True, refused=True),
     Broken("step.train.args.preset", "tny", "", builds=True, refused=True),
-    Broken("step.train.reference_args.compute", "float31", "SEM304", builds=True, runs=True),
+    Broken("step.train.reference_args.compute", "float31", "SEM304", builds=True, runs=True, slow=True),
     *_signatures(("tokens", "targets", "loss_mask"), 16, 128, second="DAT002"),
     Broken("model.kind", "sparse", "JIT003"),
     Broken("model.layers", 5, "SEM203"),
@@ -92,7 +147,7 @@ DENSE = (
     Broken("model.sequence", 64, "DAT002"),
     Broken("model.remat", "none", "MEM205"),
     Broken("accumulation.microbatches", 3, "DAT001", why="with 4 the microbatch would not divide either"),
-    Broken("accumulation.arg", "micro", "SEM304", builds=True, runs=True),
+    Broken("accumulation.arg", "micro", "SEM304", builds=True, runs=True, slow=True),
     Broken("batch.size", 32, "DAT002"),
     Broken("parameters.logical_axes.layer", "data", "SHD202"),
     Broken("parameters.logical_axes.embed", "data", "SHD202"),
@@ -138,6 +193,7 @@ DENSE = (
     ),
     Broken("memory.hbm", "8MiB", "MEM202"),
     Broken("memory.classes.optimizer_slot", "2MiB", "MEM203"),
+    *_graph(slow=True),
 )
 
 PLAIN = (
@@ -151,7 +207,7 @@ PLAIN = (
     Broken("model.kind", "sparse", "JIT003"),
     Broken("model.remat", "full", "MEM205"),
     Broken("accumulation.microbatches", 4, "SEM201"),
-    Broken("accumulation.arg", "micro", "SEM304", builds=True, runs=True),
+    Broken("accumulation.arg", "micro", "SEM304", builds=True, runs=True, slow=True),
     Broken("batch.size", 64, "DAT002"),
     Broken("parameters.logical_axes.layer", "data", "SHD202"),
     Broken("parameters.logical_axes.width", "data", "SHD202"),
@@ -209,4 +265,7 @@ PLAIN = (
     Broken("parameters.replicated_max", "512B", "SHD203"),
     Broken("memory.hbm", "4MiB", "MEM202"),
     Broken("memory.classes.optimizer_slot", "256KiB", "MEM203"),
+    *_graph(slow=False),
 )
+
+TABLES = {"dense_fsdp": DENSE, "plain_flax": PLAIN}

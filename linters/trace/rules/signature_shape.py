@@ -31,7 +31,10 @@ from ..signatures import undeclared
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
+    batch = evidence.contract.batch
     for item in undeclared(evidence):
+        if batch is not None and item.leaf.shape[:1] != [batch.size]:
+            continue  # the batch itself is another one, which is reported once
         key = format_key(("step", evidence.name, "signatures", item.name))
         declared = " or ".join(str(shape) for shape in item.declared[:3])
         yield RULE.finding(

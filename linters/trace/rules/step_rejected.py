@@ -33,6 +33,10 @@ from ..rejection import rejection
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
+    error, graph, jaxpr = evidence.facts.error, evidence.contract.graph, evidence.facts.jaxpr
+    forbidden = graph is not None and graph.dynamic_shapes == "forbid" and jaxpr is not None and jaxpr.dynamic_shapes
+    if error is not None and error.phase == "lower" and forbidden:
+        return  # a dimension without a size cannot be lowered: that the contract forbids it says more
     yield from rejection(RULE, evidence, sharding=False)
 
 

@@ -34,13 +34,13 @@ ENTRY main {
 """
 
 
-def test_parents_are_printed_one_too_high() -> None:
+def test_parents_are_printed_one_too_high_and_columns_count_from_zero() -> None:
     main = parse_hlo(TEXT).entry
     a, b = main.find("a"), main.find("b")
     assert a is not None and b is not None
     assert [(f.path, f.line, f.column, f.function) for f in a.frames] == [
-        ("/venv/lib/python3.11/site-packages/optax/update.py", 20, 4, "apply"),
-        ("/src/train.py", 10, 2, "step"),
+        ("/venv/lib/python3.11/site-packages/optax/update.py", 20, 5, "apply"),
+        ("/src/train.py", 10, 3, "step"),
     ]
     assert [f.line for f in b.frames] == [10]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +50,7 @@ def _configs(root: Node, reader: Reader) -> dict[str, Node | None]:
             continue
         source = reader.source(entry.source.path.parent / Path(entry.value))
         key = format_key(("config", alias))
-        if not source.path.is_file():
+        if not os.path.isfile(source.path):
             reader.findings.append(
                 BROKEN_CONFIG.at(
                     entry.location,

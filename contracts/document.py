@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -100,8 +101,8 @@ def load_document(path: str | Path, root: str | Path | None = None) -> Document:
     """
     reader = Reader(Path(root) if root is not None else Path.cwd())
     source = reader.source(Path(path))
-    if not source.path.is_file():
-        kind = "is a folder" if source.path.is_dir() else "does not exist"
+    if not os.path.isfile(source.path):
+        kind = "is a folder" if os.path.isdir(source.path) else "does not exist"
         raise ContractLintError(f"{source.name} {kind}", help="name a contract file (`*.contract.yaml`)")
     merged = reader.read(source)
     bound, bindings = bind(merged, reader)

@@ -21,10 +21,10 @@ def find_contracts(paths: Iterable[str | Path]) -> list[Path]:
     """
     found: dict[str, Path] = {}
     for path in map(Path, paths):
-        if path.is_dir():
+        if os.path.isdir(path):
             for file in _below(path):
                 found.setdefault(os.path.realpath(file), file)
-        elif path.exists():
+        elif os.path.exists(path):
             if path.name.endswith(SUFFIX):
                 found.setdefault(os.path.realpath(path), path)
         else:

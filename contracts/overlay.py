@@ -104,7 +104,7 @@ class Reader:
             return None
         if source.path in self._merged:
             return self._merged[source.path]
-        if not source.path.is_file():
+        if not os.path.isfile(source.path):
             self._broken(entry, key, f"`{entry.value}` does not exist")
         elif len(self._merged) + len(self._trail) >= MAX_FILES:
             self._broken(entry, key, f"more than {MAX_FILES} files are extended")

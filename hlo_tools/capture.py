@@ -262,9 +262,9 @@ def _schema_version(data: bytes, place: Location) -> int:
 def _no_capture(root: Path) -> ContractLintError:
     """Why a folder without a manifest is no capture."""
     place = Location(str(root))
-    if not root.exists():
+    if not os.path.exists(root):
         return ContractLintError("there is no such folder", place)
-    if not root.is_dir():
+    if not os.path.isdir(root):
         return ContractLintError("this is a file; a capture is a folder", place)
     if not any(root.iterdir()):
         return ContractLintError("the folder is empty; a capture holds a manifest.json", place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def command(
     file = Path(out or f"{name or entry.partition(':')[0].rpartition('.')[2] or 'train'}.contract.yaml")
     if not file.name.endswith(".contract.yaml"):
         raise click.UsageError(f"-o {file}: a contract's name ends with .contract.yaml")
-    if file.exists() and not force:
+    if os.path.exists(file) and not force:
         raise ContractLintError("exists already", Location(file.as_posix()), "choose another file with -o, or --force")
     with progress() as say:
         report = first_contract(
@@ -73,13 +74,16 @@ def command(
 
 
 def _argument(text: str) -> tuple[str, Any]:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+    from ...contracts.yaml_nodes import Source, Unreadable, decode, plain, read_yaml
 
     name, equals, value = text.partition("=")
     if not name.isidentifier() or not equals:
-        raise click.UsageError(f"--arg {text!r}: expected NAME=VALUE")
+        raise click.UsageError(f"--arg {text[:60]!r}: expected NAME=VALUE")
+    source = Source(Path(), "--arg")
     try:
-        return name, YAML(typ="safe").load(value)
-    except YAMLError:
-        raise click.UsageError(f"--arg {text!r}: the value is not YAML") from None
+        tree, repeated = read_yaml(decode(value.encode("utf-8", "surrogateescape"), source), source)
+    except Unreadable as error:
+        raise click.UsageError(f"--arg {name[:60]}: {error}") from None
+    if repeated:
+        raise click.UsageError(f"--arg {name[:60]}: {repeated[0].message}")
+    return name, None if tree is None else plain(tree)

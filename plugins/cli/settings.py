@@ -47,7 +47,7 @@ def load_settings(folder: Path) -> Settings:
     folder = folder.resolve()
     for parent in (folder, *folder.parents):
         path = parent / "pyproject.toml"
-        if path.is_file():
+        if os.path.isfile(path):
             return _read(path, parent, Path(os.path.relpath(path, folder)).as_posix())
     return Settings(folder)
 
@@ -58,7 +58,8 @@ def _read(path: Path, root: Path, shown: str) -> Settings:
         data = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise ContractLintError(f"cannot be read: {error}", Location(shown)) from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # The parser converts numbers of any length and nests on Python's stack.
         raise ContractLintError(f"is not valid TOML: {error}", Location(shown)) from error
     tool = data.get("tool", {})
     table: Any = tool.get("contract-lint", {}) if isinstance(tool, dict) else {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from ...contracts.finding import Finding, merge_targets
+from ...contracts.finding import Finding, Location, merge_targets
 from ...contracts.load import LoadedContract, find_contracts, load_contract
+from ...contracts.problems import UNREADABLE
 from ...linters.judge import judge_contract
 from .report import FailOn, Report, report
 from .resolved import resolved_rows
@@ -28,12 +30,20 @@ def check(
     cannot be read; one met in a folder that cannot be read is a finding instead.
     """
     require_known([*select, *ignore])
-    named = {path.resolve() for path in paths if not path.is_dir()}
+    named = {os.path.realpath(path) for path in paths if not os.path.isdir(path)}
     contracts = [path for path in find_contracts(paths) if not _excluded(path, exclude)]
-    loaded = [_load(path, path.resolve() in named) for path in contracts]
-    count = len(loaded)
+    loaded, unreadable = [], []
+    for path in contracts:
+        if os.path.realpath(path) in named:
+            loaded.append(load_contract(path).readable())
+        elif os.path.isfile(path):
+            loaded.append(load_contract(path, may_be_base=True))
+        else:
+            unreadable.append(UNREADABLE.at(Location(path.as_posix()), "is no file, or a link that leads to none"))
+    found = [*unreadable, *(finding for each in loaded for finding in static_findings(each))]
+    count = len(contracts)
     return report(
-        selected((finding for each in loaded for finding in static_findings(each)), select, ignore),
+        selected(found, select, ignore),
         verb="check",
         subject=f"{count} contract" if count == 1 else f"{count} contracts",
         contracts=tuple(each.path for each in loaded),
@@ -46,11 +56,6 @@ def check(
 def static_findings(loaded: LoadedContract) -> list[Finding]:
     """Everything wrong with one contract: what its reader met and what the rules on contracts say."""
     return merge_targets([*loaded.findings, *judge_contract(loaded)])
-
-
-def _load(path: Path, named: bool) -> LoadedContract:
-    loaded = load_contract(path, may_be_base=not named)
-    return loaded.readable() if named else loaded
 
 
 def _excluded(path: Path, exclude: Sequence[str]) -> bool:

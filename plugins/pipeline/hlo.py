@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -24,7 +25,7 @@ Parsed = TypeVar("Parsed")
 Stage = Literal["optimized", "partitioned"]
 GZIP = b"\x1f\x8b"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_AXIS = re.compile(r"([A-Za-z_]\w*)=([1-9][0-9]*)")
+_AXIS = re.compile(r"([A-Za-z_]\w*)=([1-9][0-9]{0,8})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ def open_program(
     several steps where none is named.
     """
     path = Path(source)
-    if source != "-" and (path.is_dir() or path.name == MANIFEST):
-        return _from_capture(read_capture(path if path.is_dir() else path.parent), step, stage, mesh)
+    if source != "-" and (os.path.isdir(path) or path.name == MANIFEST):
+        return _from_capture(read_capture(path if os.path.isdir(path) else path.parent), step, stage, mesh)
     name = "<stdin>" if source == "-" else path.as_posix()
     data = sys.stdin.buffer.read() if source == "-" else _read(path)
     if not data.strip():
@@ -118,7 +119,10 @@ def collectives_of(program: Program) -> CollectiveLedger:
 
 def memory_of(program: Program) -> MemoryLedger:
     """The memory of the program. Raises ContractLintError for a dump without buffer assignment, such as any text."""
-    return memory(program.proto(), program.module, program.facts)
+    try:
+        return memory(program.proto(), program.module, program.facts)
+    except ContractLintError as error:
+        raise ContractLintError(error.message, error.location or Location(program.name), error.help) from None
 
 
 def tensors_of(program: Program) -> TensorLedger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -73,7 +74,7 @@ def read_captures(folder: Path, targets: Sequence[str], say: Say) -> list[Captur
 
     Raises ContractLintError where there is none, where a target has none, or where one target has two.
     """
-    found = [folder] if (folder / MANIFEST).is_file() or not folder.is_dir() else _below(folder)
+    found = [folder] if os.path.isfile(folder / MANIFEST) or not os.path.isdir(folder) else _below(folder)
     captures = sorted(map(read_capture, found or [folder]), key=target_of)
     names = [target_of(capture) for capture in captures]
     place = Location(folder.as_posix())
@@ -88,7 +89,7 @@ def read_captures(folder: Path, targets: Sequence[str], say: Say) -> list[Captur
 
 
 def _below(folder: Path) -> list[Path]:
-    return sorted(child for child in folder.iterdir() if (child / MANIFEST).is_file())
+    return sorted(child for child in folder.iterdir() if os.path.isfile(child / MANIFEST))
 
 
 def _note_age(loaded: LoadedContract, captures: Iterable[Capture], say: Say) -> None:

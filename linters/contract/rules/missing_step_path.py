@@ -24,6 +24,7 @@ step:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
@@ -36,7 +37,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
     view = View(loaded)
     for name in view.mapping("step"):
         for key, folder in view.items("step", name, "path"):
-            if isinstance(folder, str) and not (loaded.document.folder(key) / folder).is_dir():
+            if isinstance(folder, str) and not os.path.isdir(loaded.document.folder(key) / folder):
                 yield view.finding(
                     RULE,
                     key,

@@ -66,7 +66,7 @@ def load_entry(request: StepRequest, paths: FramePaths) -> Any:
                 key=key,
             ) from None
         raise failure(error, paths, f"importing `{module_name}`", key) from None
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # SystemExit and the like end the user's code here, not this process
         raise failure(error, paths, f"importing `{module_name}`", key) from None
     builder = getattr(module, attribute, None)
     if builder is None:

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
+from ..contracts.finding import Location
 from ..contracts.manifest import CompilerWarning, Leaf, Manifest, MemoryFacts, MeshFact, Phase, StepError, StepFacts
 from . import jaxpr as jaxpr_facts
 from . import leaves as leaf_facts
@@ -60,9 +61,12 @@ class StepCapture:
         start = time.perf_counter()
         try:
             yield
-        except StepFailure:
-            raise
-        except (Exception, SystemExit) as error:
+        except StepFailure as error:
+            if error.location is not None or error.key or self.facts.entry_frame is None:
+                raise
+            frame = self.facts.entry_frame
+            raise StepFailure(error.message, Location(frame.path, frame.line, frame.column), error.help) from None
+        except BaseException as error:  # SystemExit and the like end the user's code here, not this process
             known = recognise(error, self.paths, name)
             self.error = known and self._placed(known)
             if self.error is None:

@@ -58,6 +58,7 @@ _JAX = re.compile(r"[/\\]jax(?:lib)?[/\\]")
 _DEVICES = re.compile(r"[/\\]jax[/\\](?:_src[/\\](?:mesh|mesh_utils|xla_bridge)|experimental[/\\]mesh_utils)\.py$")
 _PARALLEL = re.compile(r"[/\\]jax[/\\]_src[/\\]lax[/\\]parallel\.py$")
 MESSAGE_MAX = 4000
+STACK_MAX = 12
 
 
 def recognise(error: BaseException, paths: FramePaths, phase: Phase) -> StepError | None:
@@ -69,7 +70,7 @@ def recognise(error: BaseException, paths: FramePaths, phase: Phase) -> StepErro
     kind = _kind(error, files, phase)
     if kind is None:
         return None
-    message = _clean(str(error), paths)
+    message = _clean(_text(error), paths)
     axis = _refused_axis(error) if isinstance(error, AssertionError) and not message else None
     if axis is not None:
         kind, message = "unknown-axis", f"a collective over the axis {axis!r}, which the mesh around it does not have"
@@ -98,7 +99,7 @@ def _kind(error: BaseException, files: Sequence[str], phase: Phase) -> str | Non
     in_jax = bool(files) and bool(_JAX.search(files[-1]))
     if in_jax and _DEVICES.search(files[-1]):
         return None
-    text = str(error)
+    text = _text(error)
     for kind, types, pattern in _SIGNS:
         if (
             (types is None or names & types)
@@ -120,7 +121,7 @@ def failure(error: BaseException, paths: FramePaths, doing: str, key: tuple[str,
         return StepFailure(f"{doing} failed: {type(error).__name__}: {error.msg}", place, key=key)
     frames = paths.of_traceback(error.__traceback__)
     lines = [f"{doing} failed: {describe(error, paths)}"]
-    lines += [f"    {frame.path}:{frame.line} in {frame.function}" for frame in frames[:12]]
+    lines += _stack(frames)
     place = Location(frames[0].path, frames[0].line, frames[0].column) if frames else None
     return StepFailure("\n".join(lines), place, key=key)
 
@@ -128,6 +129,24 @@ def failure(error: BaseException, paths: FramePaths, doing: str, key: tuple[str,
 def describe(error: BaseException, paths: FramePaths) -> str:
     """`Type: message`, the way Python ends a traceback, without machine paths."""
     return _clean("".join(traceback.format_exception_only(error)).strip(), paths)
+
+
+def _text(error: BaseException) -> str:
+    """The message of an exception that may be unable to give one."""
+    try:
+        return str(error)
+    except Exception as second:
+        return f"its message cannot be read: {type(second).__name__}"
+
+
+def _stack(frames: Sequence[Frame]) -> list[str]:
+    """A line for each of the first frames; a call that repeats itself is shown once."""
+    lines: list[str] = []
+    for frame in frames:
+        line = f"    {frame.path}:{frame.line} in {frame.function}"
+        if not lines or lines[-1] != line:
+            lines.append(line)
+    return lines[:STACK_MAX]
 
 
 def _files(tb: TracebackType | None) -> list[str]:

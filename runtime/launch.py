@@ -36,6 +36,9 @@ _COMPILER_VARIABLE = re.compile(
 DEFAULT_TIMEOUT = 1800.0
 """Seconds a child may take."""
 _TAIL = 12
+_GRACE = 5.0
+"""Seconds that a child which has reported gets to end by itself: threads of user code may keep it for ever."""
+_CRASH = "(most recent call first)"
 
 
 def child_environment(target_name: str, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -61,8 +64,16 @@ def run_child(
         work = Path(folder)
         (work / "request.json").write_text(request.model_dump_json())
         reader, writer = os.pipe()
-        command = [python or sys.executable, "-P", "-m", f"{__package__}.worker"]
-        command += [str(work / "request.json"), str(work / "report.json"), str(writer)]
+        report = work / "report.json"
+        command = [python or sys.executable, "-P", "-X", "faulthandler", "-m", f"{__package__}.worker"]
+        command += [str(work / "request.json"), str(report), str(writer)]
+        heard: list[str] = []
+
+        def tell(line: str) -> None:
+            heard[:] = [line]
+            if on_progress is not None:
+                on_progress(line)
+
         with open(work / "stdout", "ab+") as out, open(work / "stderr", "ab+") as err:
             try:
                 child = subprocess.Popen(
@@ -80,27 +91,32 @@ def run_child(
                 return ChildResult(None, ChildFailure(message=f"cannot start {command[0]}: {error.strerror}"))
         os.close(writer)
         try:
-            in_time = _wait(child, reader, on_progress, timeout)
+            in_time = _wait(child, reader, tell, timeout, report)
         finally:
             _kill_group(child)
             os.close(reader)
         if not in_time:
-            message = f"the child process for {request.target} was stopped after {timeout:g} s"
+            message = f"the child process for {request.target} was stopped after {timeout:g} s{_during(heard)}"
             return ChildResult(None, ChildFailure(message=message, help="give it more time with --timeout SECONDS"))
-        return _result(request, work, child.returncode)
+        return _result(request, work, child.returncode, heard)
 
 
-def _result(request: ChildRequest, work: Path, code: int) -> ChildResult:
+def _during(heard: list[str]) -> str:
+    """What the child was at, as it said last."""
+    return f", during `{heard[0]}`" if heard else ""
+
+
+def _result(request: ChildRequest, work: Path, code: int, heard: list[str]) -> ChildResult:
     report_path = work / "report.json"
     if not report_path.is_file():
-        return ChildResult(None, ChildFailure(message=_died(request, work / "stderr", code)))
+        return ChildResult(None, ChildFailure(message=_died(request, work / "stderr", code, heard)))
     report = ChildReport.model_validate_json(report_path.read_text())
     if report.failure is not None:
         return ChildResult(None, report.failure, report.inputs)
     return ChildResult(Path(request.out), None, report.inputs)
 
 
-def _died(request: ChildRequest, stderr: Path, code: int) -> str:
+def _died(request: ChildRequest, stderr: Path, code: int, heard: list[str]) -> str:
     lines = [line for line in stderr.read_text(errors="replace").splitlines() if line.strip()]
     how = f"ended with exit code {code}"
     if code < 0:
@@ -108,16 +124,20 @@ def _died(request: ChildRequest, stderr: Path, code: int) -> str:
             how = f"was killed by {signal.Signals(-code).name}"
         except ValueError:
             how = f"was killed by signal {-code}"
-    message = f"the child process for {request.target} {how} before it could report"
+    message = f"the child process for {request.target} {how} before it could report{_during(heard)}"
     if "No module named" in "".join(lines[-1:]):
         message += "; is contract_lint installed in that Python, with its extra [jax]?"
-    tail = [f"    {line[:300]}" for line in lines[-_TAIL:]]
+    # A crash is told with its stack, the innermost call first; what was said last stands before that.
+    crash = next((i for i, line in enumerate(lines) if _CRASH in line), None)
+    shown = lines[-_TAIL:] if crash is None else lines[max(0, crash - 3) : crash + _TAIL - 3]
+    tail = [f"    {line[:300]}" for line in shown]
     return "\n".join([message + (", its last words:" if tail else ""), *tail])
 
 
-def _wait(child: subprocess.Popen[bytes], reader: int, on_progress: Progress | None, timeout: float) -> bool:
-    """Read progress until the child ends; False at the time limit."""
+def _wait(child: subprocess.Popen[bytes], reader: int, tell: Progress, timeout: float, report: Path) -> bool:
+    """Read progress until the child ends; False at the time limit. A child that has reported is not waited for long."""
     deadline = time.monotonic() + timeout
+    reported: float | None = None
     buffer = b""
     with selectors.DefaultSelector() as selector:
         selector.register(reader, selectors.EVENT_READ)
@@ -133,14 +153,16 @@ def _wait(child: subprocess.Popen[bytes], reader: int, on_progress: Progress | N
                 buffer += data
                 *lines, buffer = buffer.split(b"\n")
                 for line in lines:
-                    if on_progress is not None:
-                        on_progress(line.decode(errors="replace"))
-            elif child.poll() is not None:
-                return True
-    try:
-        child.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return False
+                    tell(line.decode(errors="replace"))
+            elif child.poll() is not None or report.is_file():
+                break
+    while child.poll() is None:
+        now = time.monotonic()
+        if reported is None and report.is_file():
+            reported = now
+        if now >= (deadline if reported is None else min(deadline, reported + _GRACE)):
+            return reported is not None
+        time.sleep(0.02)
     return True
 
 

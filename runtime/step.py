@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,7 +79,7 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
     fn = getattr(obj, "fn", None)
     if fn is None:
         raise StepFailure(
-            f"build returned a {type(obj).__name__} without the attribute `fn`",
+            f"build returned {_described(obj)}, which is no step: it has no attribute `fn`",
             help="return an object with fn, args and optionally kwargs, donate, static "
             "(contract_lint.runtime.step.Step, a dataclass, types.SimpleNamespace)",
         )
@@ -126,6 +126,10 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
     )
 
 
+def _described(obj: Any) -> str:
+    return "None" if obj is None else f"an object of type `{type(obj).__name__}`"
+
+
 def _argument_names(fn: Any, count: int, kwargs: dict[str, Any]) -> tuple[str, ...]:
     """The parameter names of `fn` for `count` positional arguments, then the keyword names."""
     names: list[str] = []
@@ -150,6 +154,8 @@ def _argument_names(fn: Any, count: int, kwargs: dict[str, Any]) -> tuple[str, .
 
 def _as_names(attribute: str, value: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     """Names or positions, one or several, as names."""
+    if not isinstance(value, (str, int, Iterable)):
+        raise StepFailure(f"the step's `{attribute}` is {value!r}; expected names or positions of arguments")
     entries = [value] if isinstance(value, (str, int)) else list(value)
     found: list[str] = []
     for entry in entries:

@@ -7,6 +7,7 @@ parent opened; what the compiler writes to 2 is read back from there.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import os
@@ -23,6 +24,7 @@ from jax.sharding import Mesh
 from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, Provenance, StepFacts
 from . import build, capture
 from .capture import StepCapture
+from .errors import failure
 from .frames import FramePaths, hide_machinery
 from .inputs import InputFiles
 from .request import ChildReport, ChildRequest, StepFailure, StepRequest
@@ -37,18 +39,22 @@ def main(argv: list[str]) -> int:
     request_path, report_path, descriptor = Path(argv[0]), Path(argv[1]), int(argv[2])
     os.set_inheritable(descriptor, False)
     request = ChildRequest.model_validate_json(request_path.read_text())
-    with os.fdopen(descriptor, "w", buffering=1) as pipe:
 
-        def progress(line: str) -> None:
-            print(line, file=pipe, flush=True)
+    def progress(line: str) -> None:
+        # User code may have closed every descriptor it found.
+        with contextlib.suppress(OSError):
+            os.write(descriptor, f"{line}\n".encode())
 
-        inputs = InputFiles()
-        try:
-            capture_request(request, progress, inputs)
-            report = ChildReport(inputs=inputs.files(Path(request.out)))
-        except StepFailure as failure:
-            report = ChildReport(failure=failure.as_failure(), inputs=inputs.files(Path(request.out)))
-    report_path.write_text(report.model_dump_json())
+    inputs = InputFiles()
+    try:
+        capture_request(request, progress, inputs)
+        report = ChildReport(inputs=inputs.files(Path(request.out)))
+    except StepFailure as error:
+        report = ChildReport(failure=error.as_failure(), inputs=inputs.files(Path(request.out)))
+    # Once the report is there, the parent no longer waits for what threads of user code still do.
+    partial = report_path.with_suffix(".partial")
+    partial.write_text(report.model_dump_json())
+    partial.rename(report_path)
     return 0
 
 
@@ -104,6 +110,7 @@ def configure(chosen: Target, request: ChildRequest) -> FramePaths:
 
 def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh: Mesh | None) -> None:
     start = _stderr_end()
+    work.progress(f"{step.name}: import")
     builder = build.load_entry(step, work.paths)
     work.update(entry_frame=work.paths.of_function(builder))
     if mesh is None and request.mode == "infer" and build.takes_mesh(builder, step.args):
@@ -113,8 +120,10 @@ def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh:
         normalised = build.call_build(builder, step, step.args, mesh, step.static)
     if normalised is not None:
         capture.capture_step(work, normalised, mesh)
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        # User code may have closed or replaced them.
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
     capture.finish(work, _stderr_from(start))
     if request.run_steps and normalised is not None and work.error is None and work.target.executes:
         work.progress(f"{step.name}: run")
@@ -137,15 +146,18 @@ def _run(
         return build.call_build(builder, step, {**step.args, **args}, other, step.static)
 
     axes = list(mesh.axis_names) if mesh is not None and build.takes_mesh(builder, step.args) else None
-    facts = run_step(
-        normalised,
-        mesh=work.mesh,
-        steps=request.run_steps,
-        paths=work.paths,
-        rebuild=rebuild,
-        reference_args=step.reference_args,
-        reference=ReferenceJob(request=step, project_root=request.project_root, axes=axes),
-    )
+    try:
+        facts = run_step(
+            normalised,
+            mesh=work.mesh,
+            steps=request.run_steps,
+            paths=work.paths,
+            rebuild=rebuild,
+            reference_args=step.reference_args,
+            reference=ReferenceJob(request=step, project_root=request.project_root, axes=axes),
+        )
+    except (SystemExit, KeyboardInterrupt) as error:  # raised by user code: no terminal reaches this process
+        raise failure(error, work.paths, "running the step", ("step", step.name)) from None
     (work.folder / "run.json").write_text(facts.model_dump_json(indent=1) + "\n")
 
 

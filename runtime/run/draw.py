@@ -62,7 +62,8 @@ def _one(name: str, leaf: Any, rng: np.random.Generator, state: bool, ranges: Ma
     parts = name.split("/")
     given = next((ranges[key] for key in (name, "/".join(parts[1:]), parts[-1], parts[0]) if key in ranges), None)
     if jnp.issubdtype(dtype, jnp.floating):
-        return HostValue(_floats(parts, shape, rng, state, given).astype(dtype))
+        # Arithmetic on arrays without dimensions gives scalars, which a step takes for Python numbers.
+        return HostValue(np.asarray(_floats(parts, shape, rng, state, given)).astype(dtype))
     if dtype == jnp.bool_:
         return HostValue(_mask(shape, rng).astype(bool))
     if state and not shape:
@@ -70,7 +71,7 @@ def _one(name: str, leaf: Any, rng: np.random.Generator, state: bool, ranges: Ma
     low, high = given or ranges.get("*") or DEFAULT_INTEGERS
     if _MASK.search(parts[-1]) and given is None:
         return HostValue(_mask(shape, rng).astype(dtype))
-    return HostValue(rng.integers(int(low), max(int(high), int(low) + 1), size=shape).astype(dtype))
+    return HostValue(np.asarray(rng.integers(int(low), max(int(high), int(low) + 1), size=shape)).astype(dtype))
 
 
 def _floats(
@@ -81,6 +82,8 @@ def _floats(
     if state:
         if _SLOTS.intersection(parts[:-1]) or parts[-1] in _SLOTS:
             return np.zeros(shape)
+        if not shape:
+            return np.full(shape, 1e-3)  # a hyperparameter that the optimizer keeps: none may be negative
         if len(shape) < 2:
             return (1.0 if _SCALE.search("/".join(parts[-2:])) else 0.0) + 0.1 * rng.standard_normal(shape)
         return rng.standard_normal(shape) / math.sqrt(max(shape[-2], 1))

@@ -244,10 +244,44 @@ def aborts(mesh: Mesh) -> Any:
     import sys
 
     print("about to die", file=sys.stderr, flush=True)
-    os.abort()
+    os.abort()  # at: aborts
 
 
 def sleeps(mesh: Mesh) -> Any:
     import time
 
     time.sleep(600)
+
+
+def rude(mesh: Mesh) -> Any:
+    """Closes what it did not open, and leaves a thread that would keep the process."""
+    import os
+    import sys
+    import threading
+    import time
+
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    sys.stdout.close()
+    os.closerange(3, 64)
+    return step(fn=lambda x: x * 2, args=(placed(mesh, (8, 8), "data"),))
+
+
+def interrupts(mesh: Mesh) -> Any:
+    raise KeyboardInterrupt  # at: interrupts
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def unspeakable(mesh: Mesh) -> Any:
+    raise Unspeakable  # at: unspeakable
+
+
+def returns_nothing(mesh: Mesh) -> Any:  # at: returns_nothing
+    return None
+
+
+def recursive(mesh: Mesh) -> Any:
+    return recursive(mesh)

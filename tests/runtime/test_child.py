@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from contract_lint.runtime import launch
 from contract_lint.runtime.launch import JAX_ALLOWED, child_environment, run_child
 from contract_lint.runtime.request import ChildResult, MeshRequest, StepRequest
 
@@ -84,6 +85,18 @@ def test_abort_in_user_code(tmp_path: Path) -> None:
     result = run_child(child_request(tmp_path / "out", ["aborts"]), timeout=120)
     assert result.error is not None
     assert "SIGABRT" in result.error and "about to die" in result.error
+    assert "during `aborts: build`" in result.error
+    assert f'small_steps.py", line {line_at("aborts")} in aborts' in result.error
+
+
+def test_a_child_that_has_reported_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """User code that closes every descriptor it finds and leaves a thread behind is captured all the same."""
+    monkeypatch.setattr(launch, "_GRACE", 0.2)
+    start = time.monotonic()
+    result = run_child(child_request(tmp_path / "out", ["rude"]), timeout=120)
+    assert time.monotonic() - start < 110
+    assert result.error is None and result.capture_dir is not None
+    assert (result.capture_dir / "manifest.json").is_file()
 
 
 @pytest.mark.parametrize(
@@ -91,6 +104,8 @@ def test_abort_in_user_code(tmp_path: Path) -> None:
     [
         ("build_error", "RuntimeError: no data today", "build_error"),
         ("user_error", "KeyError: 'nothing'", "user_error"),
+        ("interrupts", "KeyboardInterrupt", "interrupts"),
+        ("unspeakable", "Unspeakable", "unspeakable"),
     ],
 )
 def test_exceptions_show_the_users_frames_only(failing: Failing, name: str, sentence: str, mark: str) -> None:
@@ -116,7 +131,7 @@ def test_several_failures_in_one_python(tmp_path: Path) -> None:
         "no module": "there is no module `smal_steps`",
         "no attribute": "did you mean `small_steps:linear`?",
         "bad args": "unexpected keyword argument 'widht'",
-        "no fn": "without the attribute `fn`",
+        "no fn": "it has no attribute `fn`",
         "bad donate": "names 'state', which is none of its arguments (x)",
         "exit": "SystemExit: giving up",
     }
@@ -161,6 +176,18 @@ for name, fields in json.loads(sys.argv[1]).items():
         found[name] = str(failure(error, paths, "building"))
 print(json.dumps(found))
 """
+
+
+def test_what_build_returns_instead_of_a_step_is_placed(failing: Failing) -> None:
+    failure = failing("returns_nothing").failure
+    assert failure is not None and failure.message.startswith("build returned None, which is no step")
+    assert (failure.path, failure.line) == ("small_steps.py", line_at("returns_nothing"))
+
+
+def test_a_call_that_repeats_itself_is_shown_once(failing: Failing) -> None:
+    failure = failing("recursive").failure
+    assert failure is not None and "RecursionError" in failure.message
+    assert failure.message.count("in recursive") == 1
 
 
 def test_mesh_that_does_not_fit(failing: Failing) -> None:

@@ -55,7 +55,7 @@ def test_variable_arguments_are_numbered() -> None:
 @pytest.mark.parametrize(
     ("attributes", "sentence"),
     [
-        ({}, "without the attribute `fn`"),
+        ({}, "which is no step: it has no attribute `fn`"),
         ({"fn": 3}, "`fn` is a int, which cannot be called"),
         ({"fn": fn, "args": 5}, "`args` is a int"),
         ({"fn": fn, "args": (1, 2), "kwargs": [1]}, "`kwargs` is a list"),

@@ -25,7 +25,12 @@ def shape(*dims: int, dtype: Any = jnp.float32) -> jax.ShapeDtypeStruct:
 @pytest.fixture
 def step() -> NormalisedStep:
     params = {"dense": {"kernel": shape(64, 32), "bias": shape(32)}, "norm": {"scale": shape(32)}}
-    state = {"params": params, "opt_state": [{"mu": params, "nu": params}], "step": shape(dtype=jnp.int32)}
+    state = {
+        "params": params,
+        "opt_state": [{"mu": params, "nu": params}],
+        "step": shape(dtype=jnp.int32),
+        "hyperparams": {"b2": shape()},
+    }
     batch = {
         "tokens": shape(16, 24, dtype=jnp.int32),
         "loss_mask": shape(16, 24),
@@ -56,6 +61,12 @@ def test_state_starts_like_a_state(step: NormalisedStep) -> None:
     assert not values["state/opt_state/0/nu/norm/scale"].array.any()
     assert 0.1 < values["state/params/dense/kernel"].array.std() * 8 < 2
     assert abs(values["state/params/norm/scale"].array.mean() - 1) < 0.2
+
+
+def test_a_number_the_state_keeps_is_an_array_and_positive(step: NormalisedStep) -> None:
+    """Rates and decays live there: below zero they make a clean step diverge, and a scalar is placed nowhere."""
+    value = draw(step, 0)["state/hyperparams/b2"]
+    assert not value.is_python and value.array > 0
 
 
 def test_masks_keep_a_different_share_of_every_quarter(step: NormalisedStep) -> None:

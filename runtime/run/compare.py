@@ -62,7 +62,7 @@ def judge(role: Role, path: str, runs: Runs, roundoff: float) -> Comparison | st
         return f"its shape is {list(runs.sharded.shape)} on the mesh and {list(reference.shape)} on one device"
     if reference.size == 0:
         return "it has no elements"
-    if not np.issubdtype(runs.one.dtype, np.floating):
+    if not roundoff_of(runs.one.dtype):
         return _exact(role, path, runs)
     finite = all(np.isfinite(a.astype(np.float64)).all() for a in (runs.one, reference, *runs.moved))
     if not finite:

@@ -90,13 +90,18 @@ def _outputs(
     step: NormalisedStep, functions: ValueFunctions, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[dict[tuple[Role, str], np.ndarray], dict[str, int]]:
     found: dict[tuple[Role, str], np.ndarray] = {}
+    other: dict[str, int] = {}
     returned, out = functions(args, kwargs)
     if returned is not None:
         loss, grads = returned
         found["loss", "loss"] = _host(loss)
         for path, leaf in jax.tree_util.tree_flatten_with_path(grads)[0]:
-            found["gradient", joined(path)] = _host(leaf)
-    judged, other = split_outputs(step, out)
+            if leaf.dtype == jax.dtypes.float0:
+                other["gradients of integers"] = other.get("gradients of integers", 0) + 1
+            else:
+                found["gradient", joined(path)] = _host(leaf)
+    judged, more = split_outputs(step, out)
+    other |= more
     for (role, path), value in judged.items():
         found[role, f"fn/{path}" if (role, path) in found else path] = value
     for name, value in in_place(step, args, kwargs).items():
@@ -156,5 +161,7 @@ def _lone(step: NormalisedStep, out: Any) -> bool:
 
 
 def _host(leaf: Any) -> np.ndarray:
+    """The value on the host; a complex one as its real and imaginary parts."""
     with quiet():
-        return np.array(leaf)
+        array = np.array(leaf)
+    return np.stack([np.real(array), np.imag(array)], axis=-1) if np.iscomplexobj(array) else array

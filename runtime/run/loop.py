@@ -60,7 +60,23 @@ class Loop:
                 f"example({index}) returned {len(args)} positional arguments and the keywords ({', '.join(kwargs)}); "
                 f"the step takes ({', '.join(self.step.argument_names)})",
             )
-        return args, kwargs
+        return self._placed(args, kwargs)
+
+    def _placed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """Arrays of the example that lie nowhere in particular, put where the step's own arguments say."""
+
+        def put(declared: Any, given: Any) -> Any:
+            sharding = getattr(declared, "sharding", None) if isinstance(declared, jax.ShapeDtypeStruct) else None
+            loose = isinstance(given, np.ndarray) or (isinstance(given, jax.Array) and not given.committed)
+            return jax.device_put(given, sharding) if sharding is not None and loose else given
+
+        def one(name: str, declared: Any, given: Any) -> Any:
+            same = jax.tree.structure(declared) == jax.tree.structure(given)
+            return jax.tree.map(put, declared, given) if same and name not in self.step.static else given
+
+        step = self.step
+        named = zip(step.positional_names, step.args, args, strict=True)
+        return tuple(one(*each) for each in named), {k: one(k, step.kwargs.get(k), v) for k, v in kwargs.items()}
 
     def run(self, first: Arguments, steps: int) -> None:
         """Run `steps` steps. `first` are the arguments of step 0; their donated buffers are gone afterwards."""

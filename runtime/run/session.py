@@ -43,6 +43,7 @@ _REASONS = {
     "second moments": "squares of gradients; what makes them is compared",
     "counters": "integers of the state, the same whatever the gradients are",
     "PRNG keys": "no numbers",
+    "gradients of integers": "there are none",
     "large outputs": "more than a million elements and no gradient",
 }
 

@@ -105,6 +105,16 @@ def test_norm2_neither_overflows_nor_underflows(values: list[float]) -> None:
     assert norm2(array) <= peak * np.sqrt(len(values)) * (1 + 1e-12) or np.isinf(norm2(array))
 
 
+def test_bfloat16_values_are_judged_by_their_own_roundoff() -> None:
+    import ml_dtypes
+
+    half = np.dtype(ml_dtypes.bfloat16)
+    near, far = TRUE.astype(half), (TRUE * 1.05).astype(half)
+    moved = [(TRUE * (1 + 2.0**-8)).astype(half)]
+    assert ratio(Runs(near, TRUE.astype(half), TRUE, moved)) <= 1
+    assert ratio(Runs(far, TRUE.astype(half), TRUE, moved)) > 1
+
+
 def test_roundoff_of_the_usual_dtypes() -> None:
     import ml_dtypes
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 SOURCE = (Path(__file__).parent / "cases" / "loops.py").read_text().splitlines()
-KINDS = ("clean", "static", "weak", "shape", "placement", "reads", "anew", "debug_print", "io_callback")
+KINDS = ("clean", "host", "static", "weak", "shape", "placement", "reads", "anew", "debug_print", "io_callback")
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,11 @@ def test_a_clean_loop_compiles_once_and_reads_nothing(loops: dict[str, Any]) -> 
     assert clean["error"] is None
     assert len(clean["losses"]) == 4
     assert clean["losses"][1] < clean["losses"][0], "the state was not carried over"
+
+
+def test_an_example_of_host_arrays_is_placed_like_the_step_says(loops: dict[str, Any]) -> None:
+    assert loops["host"]["losses"] == loops["clean"]["losses"]
+    assert len(loops["host"]["compiles"]) == 1
 
 
 def test_a_static_value_that_changes_compiles_at_every_step(loops: dict[str, Any]) -> None:

@@ -15,13 +15,18 @@ ACCUMULATED = {"accumulation_arg": "microbatches"} | RANGES
 
 @pytest.fixture(scope="module")
 def runs(observe: Callable[..., Any]) -> dict[str, Any]:
+    mlp, dp = "mlp_fsdp:build", "dp_shard_map:build"
     cases = {
-        "bf16": ({"compute": "bfloat16", "microbatches": 2}, ACCUMULATED | {"reference_args": {"compute": "float32"}}),
-        "means": ({"microbatches": 2, "fault": "mean_of_means"}, ACCUMULATED),
-        "moments": ({"grads": False, "dropout": True, "microbatches": 2}, ACCUMULATED),
-        "alone": ({"fault": "needs_eight"}, RANGES),
+        "bf16": (
+            mlp,
+            {"compute": "bfloat16", "microbatches": 2},
+            ACCUMULATED | {"reference_args": {"compute": "float32"}},
+        ),
+        "means": (mlp, {"microbatches": 2, "fault": "mean_of_means"}, ACCUMULATED),
+        "moments": (mlp, {"grads": False, "dropout": True, "microbatches": 2}, ACCUMULATED),
+        "alone": (dp, {"fault": "needs_eight"}, {}),
     }
-    found = observe("whole.py", json.dumps([["mlp_fsdp:build", AXES, *case] for case in cases.values()]))
+    found = observe("whole.py", json.dumps([[entry, AXES, *case] for entry, *case in cases.values()]))
     return dict(zip(cases, found, strict=True))
 
 

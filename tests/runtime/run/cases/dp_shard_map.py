@@ -10,6 +10,8 @@ from jax.sharding import PartitionSpec as P
 
 
 def build(mesh, width=24, rows=4, sequence=16, seed=0, compute="float32", fault=""):
+    if fault == "needs_eight" and mesh.size < 8:
+        raise ValueError("eight devices are needed")
     axes = tuple(mesh.axis_names)
     master = jnp.float64 if compute == "float64" else jnp.float32
     batch_rows = rows * 8

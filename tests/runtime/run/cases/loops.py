@@ -14,6 +14,12 @@ def build(mesh, kind="clean"):
     def put(value, *spec):
         return jax.device_put(jnp.asarray(value, jnp.float32), NamedSharding(mesh, P(*spec)))
 
+    def abstract(leaf):
+        if isinstance(leaf, float):
+            return leaf
+        spec = P() if leaf.shape == (8, 4) else P("data")
+        return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=NamedSharding(mesh, spec))
+
     def step(state, x, rate):
         loss = jnp.mean(jnp.square(x @ state["w"]))
         if kind == "debug_print":
@@ -29,6 +35,8 @@ def build(mesh, kind="clean"):
         rows = 16 if kind == "shape" and i == 2 else 8
         x = put(np.random.default_rng(i).normal(size=(rows, 8)), "data")
         rate = {"static": 0.1 * (i + 1), "weak": 0.1 if i == 0 else jnp.float32(0.1)}.get(kind, 0.1)
+        if kind == "host":
+            x = np.asarray(x)
         return ({"w": put(np.ones((8, 4)))}, x, rate), {}
 
     jitted = step
@@ -51,7 +59,7 @@ def build(mesh, kind="clean"):
         jitted = Wrapped()
     return SimpleNamespace(
         fn=jitted,
-        args=example(0)[0],
+        args=jax.tree.map(abstract, example(0)[0]),
         donate=() if jitted is not step else ("state",),
         static=("rate",) if kind == "static" else (),
         example=example,

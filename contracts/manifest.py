@@ -284,12 +284,16 @@ class NotCompared(Fact):
 
 
 class RunFacts(Fact):
-    """What happened while k steps ran on the target's devices."""
+    """What happened while k steps ran on the target's devices.
+
+    losses: those that are finite. not_finite: indices of the steps whose loss is not.
+    """
 
     steps: int
     compiles: list[CompileEvent] = []
     transfers: list[TransferEvent] = []
     losses: list[float] = []
+    not_finite: list[int] = []
     comparisons: list[Comparison] = []
     not_compared: list[NotCompared] = []
     error: StepError | None = None

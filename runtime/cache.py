@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from .request import ChildRequest
 FOLDER = ".contract-lint"
 KEPT = 32
 """Captures kept in one cache; the oldest go first."""
+ABANDONED = 24 * 3600.0
+"""Seconds after which what a killed run left half done is removed."""
 
 _INSTALLED = (
     "sorted({name for folder in sys.path if os.path.isdir(folder) for name in os.listdir(folder)"
@@ -72,7 +76,8 @@ class CaptureCache:
         for inputs in sorted((self.folder / key).glob("*/inputs.json")):
             capture = inputs.parent / "capture"
             if (capture / "manifest.json").is_file() and _unchanged(inputs):
-                os.utime(inputs.parent)
+                with contextlib.suppress(OSError):  # on a cache that may only be read, or just pruned by another run
+                    os.utime(inputs.parent)
                 return capture
         return None
 
@@ -85,21 +90,35 @@ class CaptureCache:
         shutil.move(capture, entry / "capture")
         (entry / "inputs.json").write_text(json.dumps(digests, indent=0, sort_keys=True))
         final = self.folder / key / name
-        if final.exists():
-            shutil.rmtree(final)
-        entry.rename(final)
+        if not (final / "capture" / "manifest.json").is_file():
+            shutil.rmtree(final, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                entry.rename(final)
+        # Another run may have stored the same, and somebody may be reading it: it stays.
+        shutil.rmtree(entry, ignore_errors=True)
         self._prune()
         return final / "capture"
 
     def fresh(self) -> Path:
         """A path for a new capture on the same file system."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        for left in (*self.folder.glob("run-*"), *self.folder.glob("new-*")):
+            if time.time() - _modified(left) > ABANDONED:
+                shutil.rmtree(left, ignore_errors=True)
         return Path(tempfile.mkdtemp(prefix="run-", dir=self.folder)) / "capture"
 
     def _prune(self) -> None:
-        entries = sorted(self.folder.glob("*/*/inputs.json"), key=lambda p: p.parent.stat().st_mtime, reverse=True)
+        entries = sorted(self.folder.glob("*/*/inputs.json"), key=lambda p: _modified(p.parent), reverse=True)
         for inputs in entries[KEPT:]:
             shutil.rmtree(inputs.parent, ignore_errors=True)
+
+
+def _modified(path: Path) -> float:
+    """When a path was last changed; long ago where another run has just removed it."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def file_digest(path: str | Path) -> str | None:

@@ -41,9 +41,12 @@ def main(argv: list[str]) -> int:
     request = ChildRequest.model_validate_json(request_path.read_text())
 
     def progress(line: str) -> None:
-        # User code may have closed every descriptor it found.
-        with contextlib.suppress(OSError):
+        try:
             os.write(descriptor, f"{line}\n".encode())
+        except BrokenPipeError:
+            os._exit(1)  # the parent is gone: nobody waits for what would follow
+        except OSError:
+            pass  # user code closed every descriptor it found
 
     inputs = InputFiles()
     try:

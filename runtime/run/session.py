@@ -123,6 +123,7 @@ def run_step(
         compiles=loop.compiles,
         transfers=loop.transfers,
         losses=loop.losses,
+        not_finite=loop.odd_losses,
         comparisons=comparisons,
         not_compared=skipped,
         error=error,

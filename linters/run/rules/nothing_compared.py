@@ -28,6 +28,10 @@ from ....contracts.key import Key, format_key
 from ...evidence import StepEvidence
 from ...rule import Rule
 
+WHOLE = "loss, metrics and gradients"
+"""What `not_compared` calls everything together: there was no twin, and the reason says why."""
+NO_LOSS = "the step gives neither a loss, nor a metric, nor gradients that could be"
+
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
     run = evidence.run
@@ -35,15 +39,19 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         return
     reasons = [f"{item.what}: {item.reason}" for item in run.not_compared]
     key = format_key(_key(evidence, " ".join(item.reason for item in run.not_compared)))
+    failed = next((item for item in run.not_compared if item.what == WHOLE), None)
+    reason = NO_LOSS if failed is None else failed.reason
     yield RULE.finding(
-        f"nothing was compared with one device: {run.not_compared[0].reason}",
+        f"nothing was compared with one device: {reason}",
         subject=evidence.name,
         location=evidence.place(key),
         key=key,
         expected="loss, metrics or gradients of one device",
         found="none",
         evidence=tuple(reasons),
-        help="correct the build arguments of the twin, or give the step an `example` that one device can hold",
+        help="return the loss or a metric beside the new state, or give the step `loss_and_grads`"
+        if failed is None
+        else "correct the build arguments of the twin, or give the step an `example` that one device can hold",
     )
 
 

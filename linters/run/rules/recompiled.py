@@ -49,7 +49,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         expected=f"{section.compiles}",
         found=f"{len(run.compiles)}",
         evidence=tuple(f"step {event.index}: {event.reason}" for event in run.compiles),
-        help="keep shapes, dtypes, weak types and static values the same from step to step",
+        help="keep shapes, dtypes, weak types, placements and static values the same from step to step",
         details={"argument": argument},
     )
 

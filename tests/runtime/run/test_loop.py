@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 SOURCE = (Path(__file__).parent / "cases" / "loops.py").read_text().splitlines()
-KINDS = ("clean", "host", "static", "weak", "shape", "placement", "reads", "anew", "debug_print", "io_callback")
+KINDS = ("clean", "host", "static", "weak", "shape", "placement", "reads", "anew", "debug_print", "io_callback", "nan")
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,11 @@ def test_a_clean_loop_compiles_once_and_reads_nothing(loops: dict[str, Any]) -> 
     assert clean["error"] is None
     assert len(clean["losses"]) == 4
     assert clean["losses"][1] < clean["losses"][0], "the state was not carried over"
+
+
+def test_steps_whose_loss_is_not_finite_are_told_apart(loops: dict[str, Any]) -> None:
+    assert loops["nan"]["not_finite"] == [1, 2, 3] and len(loops["nan"]["losses"]) == 1
+    assert loops["clean"]["not_finite"] == []
 
 
 def test_an_example_of_host_arrays_is_placed_like_the_step_says(loops: dict[str, Any]) -> None:

@@ -35,6 +35,8 @@ def build(mesh, kind="clean"):
         rows = 16 if kind == "shape" and i == 2 else 8
         x = put(np.random.default_rng(i).normal(size=(rows, 8)), "data")
         rate = {"static": 0.1 * (i + 1), "weak": 0.1 if i == 0 else jnp.float32(0.1)}.get(kind, 0.1)
+        if kind == "nan" and i == 1:
+            x = x * jnp.nan
         if kind == "host":
             x = np.asarray(x)
         return ({"w": put(np.ones((8, 4)))}, x, rate), {}

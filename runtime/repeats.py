@@ -22,6 +22,8 @@ _CONTRACTIONS = {"dot_general", "conv_general_dilated", "ragged_dot", "ragged_do
 _POSITIONAL_PARAMETERS = {("slice", "start_indices"), ("slice", "limit_indices")}
 MAX_PERIODS = 512
 """Candidate block lengths tried per jaxpr, most frequent first: keeps the search linear in the jaxpr's length."""
+SHARED_SHARE = 0.8
+"""Share of a block's equations that come through the line that is named for it."""
 
 
 class _Tokens:
@@ -99,30 +101,26 @@ def _repeats_of(jaxpr: Any, tokens: _Tokens, frames: Callable[[Any], list[Frame]
         if copies < 2:
             continue
         taken[start : start + period * copies] = True
-        end = start + period * copies
-        rest = (e for e in (*equations[:start], *equations[end:]))
-        where = _place([frames(e) for e in equations[start : start + period]], (frames(e) for e in rest))
+        where = _place([frames(e) for e in equations[start : start + period]])
         found.append((start, RepeatFact(copies=copies, equations=size, frames=where)))
     return [fact for _, fact in sorted(found, key=lambda pair: pair[0])]
 
 
-def _place(block: list[list[Frame]], rest: Iterable[list[Frame]]) -> list[Frame]:
-    """Where a block is repeated: the stack, innermost first, up to the line that all its equations come through.
+def _place(block: list[list[Frame]]) -> list[Frame]:
+    """Where a block is repeated: the stack, innermost first, up to the innermost line that its equations come through,
+    which is the line that calls the layer.
 
-    That line calls the layer. Where equations outside the block come through it too, the layers are written out in the
-    function it calls: then the block's first line there.
+    A run may begin with what ends a copy elsewhere (the embedding's cast, say), so not quite all of them need to.
     """
     stacks = [stack[::-1] for stack in block if stack]
-    if not stacks:
-        return []
-    depth = 0
-    while all(len(stack) > depth for stack in stacks) and len({_spot(stack[depth]) for stack in stacks}) == 1:
-        depth += 1
-    shared = stacks[0][:depth]
-    if shared and not any(_spot(frame) == _spot(shared[-1]) for stack in rest for frame in stack):
-        return shared[::-1]
-    below = [stack[depth] for stack in stacks if len(stack) > depth]
-    return ([min(below, key=lambda frame: frame.line)] if below else []) + shared[::-1]
+    shared: list[Frame] = []
+    while inner := [stack[len(shared)] for stack in stacks if len(stack) > len(shared)]:
+        spot, count = Counter(map(_spot, inner)).most_common(1)[0]
+        if shared and count < SHARED_SHARE * len(block):
+            break
+        shared.append(next(frame for frame in inner if _spot(frame) == spot))
+        stacks = [s for s in stacks if len(s) >= len(shared) and _spot(s[len(shared) - 1]) == spot]
+    return shared[::-1]
 
 
 def _spot(frame: Frame) -> tuple[str, int]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sysconfig
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -45,7 +47,7 @@ class FramePaths:
         installed = [r".*/(?=(?:site|dist)-packages/)", rf"{above_stdlib}(?=lib/python3)"]
         self.pattern = "^(?:" + "|".join([*installed, *prefixes]) + ")"
         self._strip = re.compile(self.pattern)
-        self._foreign = re.compile(rf"/(?:site|dist)-packages/|^{stdlib}|^<")
+        self._foreign = re.compile(rf"/(?:site|dist)-packages/|^{stdlib}|^<|\.pyx$")
         ours = "|".join(re.escape(str(folder) + os.sep) for folder in _RUNTIMES)
         self._machinery = re.compile(rf"^(?:{ours})(?!trainer/)")
 
@@ -64,6 +66,11 @@ class FramePaths:
         if path.startswith(("/", "contract_lint/runtime/trainer/")):
             return True
         return any(os.path.isfile(folder + path) for folder in self._sources)
+
+    def in_loop(self, frame: Frame) -> bool:
+        """Whether the line stands in a Python loop or comprehension, as far as its source can be read."""
+        file = next((f for folder in ("", *self._sources) if os.path.isfile(f := folder + frame.path)), None)
+        return file is not None and any(first <= frame.line <= last for first, last in _loops(file))
 
     def of_traceback(self, traceback: TracebackType | None) -> list[Frame]:
         """The user's frames of an exception's traceback, innermost first."""
@@ -105,6 +112,22 @@ class FramePaths:
         if code is None:
             return None
         return Frame(path=self.printed(code.co_filename), line=code.co_firstlineno, function=code.co_qualname)
+
+
+@cache
+def _loops(file: str) -> tuple[tuple[int, int], ...]:
+    """First and last line of the body of every loop in a source file; none where it cannot be parsed."""
+    loops = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ()
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, loops):
+            first = node.body[0].lineno if isinstance(node, (ast.For, ast.While)) else node.lineno
+            found.append((first, node.end_lineno or first))
+    return tuple(found)
 
 
 def hide_machinery() -> None:

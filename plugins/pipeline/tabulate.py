@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from math import prod
 from typing import Any
 
 from ...contracts.errors import ContractLintError
 from ...contracts.plan import without_allowed
-from ...hlo_tools.collectives import CollectiveLedger, Total
+from ...hlo_tools.collectives import Collective, CollectiveLedger, Total
 from ...linters.evidence import StepEvidence
 from ...linters.program.match import Group, Problem, Promise, differences, promises, row_axes
 from .tables import CollectiveRow, CollectiveVerdict, ComparisonRow, MemoryTable, RunTable, StepTables, TensorRow
@@ -93,11 +94,21 @@ def _verdict(
 
 
 def _plan_note(evidence: StepEvidence) -> str | None:
+    """What to know beside the collectives: why there is no plan, and which of their numbers are only a lower bound."""
+    notes: list[str] = []
     section = evidence.contract.collectives
-    if section is None or section.expect != "closed_form":
-        return None
-    plan = evidence.collective_plan
-    return f"no plan: {plan.message}" if isinstance(plan, ContractLintError) else None
+    if section is not None and section.expect == "closed_form":
+        plan = evidence.collective_plan
+        notes += [f"no plan: {plan.message}"] if isinstance(plan, ContractLintError) else []
+    ledger = evidence.partitioned
+    if loops := unknown_loops(ledger.rows if ledger is not None else ()):
+        notes.append(f"collectives in a loop of unknown length are counted for one round: {', '.join(loops[:5])}")
+    return "; ".join(notes) or None
+
+
+def unknown_loops(rows: Iterable[Collective]) -> list[str]:
+    """The loops around these collectives whose length the program does not tell."""
+    return sorted({loop for row in rows for loop in row.unknown_loops})
 
 
 def _rewrites(evidence: StepEvidence) -> tuple[str, ...]:

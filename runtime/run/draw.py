@@ -7,6 +7,7 @@ of every row, so that a wrong normaliser or a lost shard moves every result.
 from __future__ import annotations
 
 import math
+import os
 import re
 import zlib
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..leaves import physical
+from ..request import StepFailure
 from ..step import NormalisedStep
 from .values import HostValue, key_of, named_leaves, to_host
 
@@ -37,6 +39,7 @@ def draw(
     `ranges`: name of an argument, of a leaf (`batch/tokens`, `tokens`) or `*` for all integers -> (low, high), high
     excluded.
     """
+    _require_memory(step)
     carried = set(step.carry.values()) | set(step.donate)
     values: dict[str, HostValue] = {}
     for argument, path, leaf in named_leaves(step, step.args, step.kwargs):
@@ -47,6 +50,18 @@ def draw(
         rng = np.random.default_rng((seed, 0 if argument in carried else index, zlib.crc32(name.encode())))
         values[name] = _one(name, leaf, rng, argument in carried, ranges or {})
     return values
+
+
+def _require_memory(step: NormalisedStep) -> None:
+    """Refuse a step whose inputs this machine cannot hold, before it tries; each number is drawn in 8 bytes."""
+    leaves = [leaf for _, _, leaf in named_leaves(step, step.args, step.kwargs)]
+    drawn = 8 * sum(math.prod(leaf.shape) for leaf in leaves if isinstance(leaf, jax.ShapeDtypeStruct))
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if drawn > machine:
+        raise StepFailure(
+            f"the step's inputs take {drawn / 2**30:,.0f} GiB to draw, this machine has {machine / 2**30:,.0f} GiB",
+            help="execute a smaller preset of the step; without --run no array is ever made",
+        )
 
 
 def _one(name: str, leaf: Any, rng: np.random.Generator, state: bool, ranges: Mapping[str, Range]) -> HostValue:

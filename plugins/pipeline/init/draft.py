@@ -14,6 +14,7 @@ from ....hlo_tools.canonical import canonical
 from ....hlo_tools.capture import Capture, StepCapture
 from ....hlo_tools.memory import memory
 from ....hlo_tools.tensors import Tensor, TensorLedger, tensors
+from ..tabulate import unknown_loops
 from .patterns import Spec, placement_rules
 
 REVIEW = "found by init, not yet confirmed"
@@ -138,7 +139,10 @@ class _Sections:
             self.notes.append("collectives: the capture holds no partitioned module")
             return None
         expect = []
-        for total in canonical(module, self.capture.manifest.mesh).totals():
+        ledger = canonical(module, self.capture.manifest.mesh)
+        if loops := unknown_loops(ledger.rows):
+            self.notes.append(f"collectives: how often {', '.join(loops[:5])} runs; one round of it is counted")
+        for total in ledger.totals():
             if not isinstance(total.axes, tuple):
                 self.notes.append(f"collectives: {total.kind} runs {total.count} times over no set of mesh axes")
                 continue

@@ -69,6 +69,12 @@ def test_a_number_the_state_keeps_is_an_array_and_positive(step: NormalisedStep)
     assert not value.is_python and value.array > 0
 
 
+def test_more_than_the_machine_holds_is_refused_before_it_is_made() -> None:
+    given = SimpleNamespace(fn=lambda w: w, args=(shape(1 << 24, 1 << 24, dtype=jnp.bfloat16),))
+    with pytest.raises(ContractLintError, match="this machine has"):
+        draw(as_step(given), 0)
+
+
 def test_masks_keep_a_different_share_of_every_quarter(step: NormalisedStep) -> None:
     mask = draw(step, 0)["batch/loss_mask"].array
     assert set(np.unique(mask)) == {0.0, 1.0}

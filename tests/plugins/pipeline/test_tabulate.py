@@ -1,0 +1,52 @@
+"""What stands below the table of collectives."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from contract_lint.hlo_tools.collectives import collectives
+from contract_lint.hlo_tools.module import parse_hlo
+from contract_lint.linters.evidence import StepEvidence
+from contract_lint.plugins.pipeline.tabulate import _plan_note
+
+LOOP = """\
+HloModule loop, num_partitions=2
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT sum = f32[] add(a, b)
+}
+
+body {
+  p = (f32[]) parameter(0)
+  x = f32[] get-tuple-element(p), index=0
+  r = f32[] all-reduce(x), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, to_apply=add
+  ROOT out = (f32[]) tuple(r)
+}
+
+condition {
+  p = (f32[]) parameter(0)
+  x = f32[] get-tuple-element(p), index=0
+  limit = f32[] constant(8)
+  ROOT less = pred[] compare(x, limit), direction=LT
+}
+
+ENTRY main {
+  x = f32[] parameter(0)
+  start = (f32[]) tuple(x)
+  ROOT w = (f32[]) while(start), condition=condition, body=body%s
+}
+"""
+KNOWN = ', backend_config={"known_trip_count":{"n":"5"}}'
+
+
+@pytest.mark.parametrize(("config", "told"), [("", True), (KNOWN, False)])
+def test_counts_that_are_only_a_lower_bound_are_told(config: str, told: bool) -> None:
+    evidence: Any = SimpleNamespace(
+        contract=SimpleNamespace(collectives=None), partitioned=collectives(parse_hlo(LOOP % config))
+    )
+    note = _plan_note(cast(StepEvidence, evidence))
+    assert note == ("collectives in a loop of unknown length are counted for one round: w" if told else None)

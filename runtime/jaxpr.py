@@ -176,7 +176,7 @@ def collect(closed: Any, paths: FramePaths) -> JaxprFacts:
         callbacks=collector.callbacks,
         constants=_constants(closed, collector),
         loops=collector.loops,
-        repeats=find_repeats(collector.distinct.values(), collector.frames),
+        repeats=find_repeats(collector.distinct.values(), collector.frames, paths.in_loop),
         dots=collector.dots(top),
         remats=collector.remats,
         axis_uses=collector.axis_uses,

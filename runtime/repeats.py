@@ -23,7 +23,7 @@ _POSITIONAL_PARAMETERS = {("slice", "start_indices"), ("slice", "limit_indices")
 MAX_PERIODS = 512
 """Candidate block lengths tried per jaxpr, most frequent first: keeps the search linear in the jaxpr's length."""
 SHARED_SHARE = 0.8
-"""Share of a block's equations that come through the line that is named for it."""
+"""Share of a block's equations that come through the line that is named for it, at least."""
 
 
 class _Tokens:
@@ -76,13 +76,18 @@ class _Tokens:
         return total, heavy
 
 
-def find_repeats(jaxprs: Iterable[Any], frames: Callable[[Any], list[Frame]]) -> list[RepeatFact]:
-    """Unrolled blocks of every jaxpr given, in order; `frames` names an equation's place in the source."""
+def find_repeats(
+    jaxprs: Iterable[Any], frames: Callable[[Any], list[Frame]], in_loop: Callable[[Frame], bool] = lambda _: False
+) -> list[RepeatFact]:
+    """Unrolled blocks of every jaxpr given, in order; `frames` names an equation's place in the source, `in_loop` says
+    whether a line stands in a Python loop."""
     tokens = _Tokens()
-    return [fact for jaxpr in jaxprs for fact in _repeats_of(jaxpr, tokens, frames)]
+    return [fact for jaxpr in jaxprs for fact in _repeats_of(jaxpr, tokens, frames, in_loop)]
 
 
-def _repeats_of(jaxpr: Any, tokens: _Tokens, frames: Callable[[Any], list[Frame]]) -> list[RepeatFact]:
+def _repeats_of(
+    jaxpr: Any, tokens: _Tokens, frames: Callable[[Any], list[Frame]], in_loop: Callable[[Frame], bool]
+) -> list[RepeatFact]:
     equations = list(jaxpr.eqns)
     weights = [tokens.weight(e) for e in equations]
     if sum(heavy for _, heavy in weights) < 2:
@@ -91,7 +96,7 @@ def _repeats_of(jaxpr: Any, tokens: _Tokens, frames: Callable[[Any], list[Frame]
     line = np.array([numbers.setdefault(tokens.equation(e), len(numbers)) for e in equations])
     runs = sorted(_runs(line), key=lambda run: (-(run[2] * run[1]), run[1]))
     taken = np.zeros(len(line), dtype=bool)
-    found: list[tuple[int, RepeatFact]] = []
+    found: list[tuple[int, int, int, int]] = []
     for start, period, copies in runs:
         block = weights[start : start + period]
         size = sum(w for w, _ in block)
@@ -101,16 +106,21 @@ def _repeats_of(jaxpr: Any, tokens: _Tokens, frames: Callable[[Any], list[Frame]
         if copies < 2:
             continue
         taken[start : start + period * copies] = True
-        where = _place([frames(e) for e in equations[start : start + period]])
-        found.append((start, RepeatFact(copies=copies, equations=size, frames=where)))
-    return [fact for _, fact in sorted(found, key=lambda pair: pair[0])]
+        found.append((start, period, copies, size))
+    return [
+        RepeatFact(
+            copies=copies, equations=size, frames=_place(list(map(frames, equations[start : start + period])), in_loop)
+        )
+        for start, period, copies, size in sorted(found)
+    ]
 
 
-def _place(block: list[list[Frame]]) -> list[Frame]:
-    """Where a block is repeated: the stack, innermost first, up to the innermost line that its equations come through,
-    which is the line that calls the layer.
+def _place(block: list[list[Frame]], in_loop: Callable[[Frame], bool]) -> list[Frame]:
+    """Where a block is repeated, as a stack, innermost frame first.
 
-    A run may begin with what ends a copy elsewhere (the embedding's cast, say), so not quite all of them need to.
+    It is the innermost line in a Python loop that the block's equations come through; without a loop (layers written
+    out by hand), the innermost line they share. A run may begin with what ends a copy elsewhere (a cast after the
+    embedding, say), so not quite all of them need to.
     """
     stacks = [stack[::-1] for stack in block if stack]
     shared: list[Frame] = []
@@ -120,7 +130,8 @@ def _place(block: list[list[Frame]]) -> list[Frame]:
             break
         shared.append(next(frame for frame in inner if _spot(frame) == spot))
         stacks = [s for s in stacks if len(s) >= len(shared) and _spot(s[len(shared) - 1]) == spot]
-    return shared[::-1]
+    depth = next((depth for depth in range(len(shared), 0, -1) if in_loop(shared[depth - 1])), len(shared))
+    return shared[:depth][::-1]
 
 
 def _spot(frame: Frame) -> tuple[str, int]:

@@ -16,7 +16,6 @@ from ...contracts.errors import ContractLintError
 from ...contracts.model import AllowedCollective, as_axes
 from ...contracts.plan import PlannedCollective, without_allowed
 from ...hlo_tools.collectives import Collective, Total
-from ...hlo_tools.frames import user_frames
 from ..evidence import StepEvidence
 from .allowances import misfitting, nearly_allows
 
@@ -127,7 +126,7 @@ def is_asked_for(evidence: StepEvidence, row: Collective) -> bool:
     """Whether the row comes from a reshard, sharding constraint or collective that the user wrote at its very line."""
     jaxpr = evidence.facts.jaxpr
     written = {(use.frames[0].path, use.frames[0].line) for use in jaxpr.axis_uses if use.frames} if jaxpr else set()
-    return any((frame.path, frame.line) in written for frame in user_frames(row.frames)[:1])
+    return any((frame.path, frame.line) in written for frame in row.frames[:1])
 
 
 def row_axes(row: Collective | Total) -> tuple[str, ...]:

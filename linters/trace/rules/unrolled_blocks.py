@@ -41,16 +41,16 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     over = [repeat for repeat in jaxpr.repeats if repeat.copies > graph.repeated_blocks_max]
     if not over:
         return
-    largest = max(over, key=lambda repeat: repeat.copies * repeat.equations)
-    frame = largest.frames[0] if largest.frames else None
+    first = over[0]  # program order: the forward pass, where the loop is written, before its transpose
+    frame = first.frames[0] if first.frames else None
     yield RULE.finding(
-        f"one block of {largest.equations} equations stands {largest.copies} times in the program; "
+        f"one block of {first.equations} equations stands {first.copies} times in the program; "
         f"the limit is {graph.repeated_blocks_max}",
         subject=f"{frame.path}:{frame.function}" if frame else "blocks",
-        location=frame_location(largest.frames) or evidence.place(KEY),
+        location=frame_location(first.frames) or evidence.place(KEY),
         key=KEY,
         expected=f"at most {graph.repeated_blocks_max} copies",
-        found=f"{largest.copies} copies",
+        found=f"{first.copies} copies",
         evidence=tuple(
             f"{r.copies} x {r.equations} equations at {r.frames[0].path}:{r.frames[0].line}" for r in over if r.frames
         )[:10],

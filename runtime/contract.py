@@ -56,8 +56,8 @@ def capture_contract(
     found = store.find(key) if cache else None
     if found is None:
         fresh = store.fresh()
-        result = run_child(request.model_copy(update={"out": str(fresh)}), on_progress, timeout, python)
         try:
+            result = run_child(request.model_copy(update={"out": str(fresh)}), on_progress, timeout, python)
             found = _finished(result, loaded, fresh, store, key, cache, root, target)
         finally:
             shutil.rmtree(fresh.parent, ignore_errors=True)

@@ -117,3 +117,13 @@ def test_project_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert project_root(file) == tmp_path / "pkg"
+
+
+def test_an_interrupt_leaves_nothing_half_done(project: Path) -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        capture_contract(loaded(project), "cpu:1", out=project / "out", on_progress=interrupt)
+    assert not (project / "out").exists()
+    assert list((project / ".contract-lint" / "cache").iterdir()) == []

@@ -35,3 +35,9 @@ def parts_of(row: Collective) -> Iterator[Collective]:
             ring_exact=ring,
             parts=(part,),
         )
+
+
+def part_number(row: Collective) -> int | None:
+    """Which array of a combined collective this row is; None where it travels alone."""
+    head, _, number = row.name.rpartition(".")
+    return int(number) if head.endswith(".part") and number.isascii() and number.isdecimal() else None

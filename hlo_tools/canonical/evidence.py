@@ -3,10 +3,7 @@ twice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from .explanation import Rewritten
-from .pool import Entry, Key, Pool, shares_of
+from .pool import Entry, Key, Pool
 from .provenance import is_unused, value_of
 
 
@@ -35,14 +32,3 @@ def distinct(pool: Pool) -> list[Entry]:
     """Rows that are read and the first to communicate their value."""
     dropped = {id(entry) for entry in (*unread(pool), *repeated(pool))}
     return [entry for entry in pool.entries if id(entry) not in dropped]
-
-
-def removed(pool: Pool, rows: list[Entry], name: str, formula: str) -> Iterator[Rewritten]:
-    """Takes executions that are left, as many of each key as these rows have: rows of one key are interchangeable."""
-    spare: dict[Key, int] = {}
-    for entry in rows:
-        spare[entry.key] = spare.get(entry.key, 0) + entry.row.count
-    for key, entries in pool.by(lambda entry: entry.key).items():
-        amount = min(spare.get(key, 0), sum(entry.left for entry in entries))
-        if amount:
-            yield Rewritten((name,), shares_of(entries, amount), (), formula)

@@ -22,13 +22,20 @@ _SIDE_EFFECTS = frozenset(
 _MAX_VISITED = 256
 
 
-def is_loop_invariant(instruction: Instruction) -> bool:
+Unchanged = dict[str, set[int] | None]
+
+
+def is_loop_invariant(instruction: Instruction, known: Unchanged | None = None) -> bool:
     """Whether all operands follow from constants and from loop inputs that the loop hands on unchanged.
 
-    Looks at the computation the instruction stands in, which must be the body of a loop carrying one tuple.
+    Looks at the computation the instruction stands in, which must be the body of a loop carrying one tuple. `known`
+    keeps what was found of the bodies of one module, for further calls.
     """
     body = instruction.computation
-    kept = _unchanged(body)
+    known = {} if known is None else known
+    if body.name not in known:
+        known[body.name] = _unchanged(body)
+    kept = known[body.name]
     if kept is None:
         return False
     pending, seen = list(instruction.operands), set()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from ..collectives import Collective, CollectiveLedger
 from ..mesh_axes import Axes
+from .invariance import Unchanged, is_loop_invariant
+from .zero_padded import is_zero_padded
 
 # Rows that are tried as partners of one row where a rewrite has to search: more than the loops of a training step hold,
 # and a bound, so that a hostile program costs linear time.
@@ -25,16 +27,45 @@ class Key(NamedTuple):
     dtype: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Entry:
     """A row and how many of its executions are left."""
 
     row: Collective
     key: Key
     left: int
+    _bodies: Unchanged = field(default_factory=dict, repr=False)
+    _padded: bool | None = field(default=None, repr=False)
+    _invariant: bool | None = field(default=None, repr=False)
+
+    @property
+    def whole(self) -> bool:
+        """Whether no execution was taken yet."""
+        return self.left == self.row.count
+
+    @property
+    def padded(self) -> bool:
+        """Whether it sums shards that are padded with zeros."""
+        if self._padded is None:
+            self._padded = is_zero_padded(self.row)
+        return self._padded
+
+    @property
+    def invariant(self) -> bool:
+        """Whether it stands in a loop and communicates the same value in every round."""
+        if self._invariant is None:
+            instruction = self.row.instruction
+            self._invariant = (
+                self.row.loop_depth > 0 and instruction is not None and is_loop_invariant(instruction, self._bodies)
+            )
+        return self._invariant
 
     def take(self, executions: int) -> Share:
         self.left -= executions
+        return Share(self.row, executions)
+
+    def share(self, executions: int) -> Share:
+        """Executions that were taken before."""
         return Share(self.row, executions)
 
 
@@ -58,7 +89,8 @@ class Pool:
 
     @classmethod
     def of(cls, ledger: CollectiveLedger) -> Pool:
-        return cls([Entry(row, key_of(row), row.count) for row in ledger.rows if row.count])
+        bodies: Unchanged = {}
+        return cls([Entry(row, key_of(row), row.count, bodies) for row in ledger.rows if row.count])
 
     def open(self) -> Iterator[Entry]:
         """Entries with executions left, in program order."""

@@ -1,10 +1,16 @@
 """The named rewrites, one a file.
 
 Spellings keep executions and elements: `widened`, `sum_spelling`, `gather_as_sum`. The others change how often
-something is communicated, and each asks for evidence in the partitioned program: `hoisted`, `accumulated`,
-`duplicate`, `reassociated`, `dead`. `combined` only marks arrays that travel together.
+something is communicated, and each asks for evidence in the partitioned program: `hoisted` and `accumulated` relate
+one row to one further out; `duplicate`, `reassociated` and `dead` remove rows. `combined` only marks arrays that travel
+together.
 """
 
+from collections.abc import Callable
+
+from ..drop import Drop
+from ..pool import Entry, Pool
+from ..relation import Relation
 from .accumulated import accumulated
 from .dead import dead
 from .duplicate import duplicate
@@ -16,6 +22,8 @@ from .sum_spelling import SUM_SPELLING
 from .widened import WIDENED
 
 SPELLINGS: tuple[Spelling, ...] = (WIDENED, SUM_SPELLING, GATHER_AS_SUM)
-REMOVALS = (hoisted, accumulated, dead, duplicate, reassociated)
+MOVES_OUT: tuple[Callable[[Entry, Entry], Relation | None], ...] = (hoisted, accumulated)
+DROPS: tuple[Callable[[Pool], Drop], ...] = (dead, duplicate, reassociated)
+REMOVALS = (*MOVES_OUT, *DROPS)
 
-__all__ = ["REMOVALS", "SPELLINGS", "Spelling"]
+__all__ = ["DROPS", "MOVES_OUT", "REMOVALS", "SPELLINGS", "Spelling"]

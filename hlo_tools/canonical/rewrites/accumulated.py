@@ -12,42 +12,21 @@ Evidence: the row stood deeper in loops before; both are sums; the sizes divide.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
-
-from ..explanation import Rewritten
-from ..pool import MAX_CANDIDATES, Entry, Pool, shares_of
+from ..pool import Entry
+from ..relation import Relation
 from .sum_spelling import SUMS
 
 FORMULA = "m * k executions of S elements -> 1 of k * S"
+_RELATION = Relation(("accumulated",), FORMULA)
 
 
-def accumulated(before: Pool, after: Pool) -> Iterator[Rewritten]:
-    """Pairs one sum inside a loop with one further out, the largest first so that stacked arrays find their own."""
-    outside = after.by(lambda entry: (entry.key.kind in SUMS, entry.key.axes))
-    inside = before.by(lambda entry: (entry.key.kind in SUMS, entry.key.axes))
-    for group, olds in inside.items():
-        if not group[0]:
-            continue
-        sizes: dict[int, list[Entry]] = {}
-        for old in olds:
-            if old.row.loop_depth:
-                sizes.setdefault(old.key.each, []).append(old)
-        for new in sorted(outside.get(group, ()), key=lambda entry: -entry.key.each):
-            old = _origin(sizes, new)
-            if old is not None:
-                yield Rewritten(("accumulated",), shares_of([old], old.left), shares_of([new], new.left), FORMULA)
-
-
-def _origin(sizes: dict[int, list[Entry]], new: Entry) -> Entry | None:
-    """The row whose executions, summed or stacked, give this one; same place in the source first, then same size."""
-    fitting = (old for each, olds in sizes.items() if new.key.each % each == 0 for old in olds)
-    candidates = [
-        old
-        for old in islice(fitting, MAX_CANDIDATES)
-        if old.left
-        and new.left
-        and new.row.loop_depth < old.row.loop_depth
-        and old.left % (new.left * (new.key.each // old.key.each)) == 0
-    ]
-    return min(candidates, key=lambda old: (old.row.scope != new.row.scope, -old.key.each), default=None)
+def accumulated(old: Entry, new: Entry) -> Relation | None:
+    """The relation of a sum inside a loop to one further out."""
+    if old.key.kind not in SUMS or new.key.kind not in SUMS or old.key.axes != new.key.axes:
+        return None
+    if new.row.loop_depth >= old.row.loop_depth or not old.key.each or new.key.each % old.key.each:
+        return None
+    stacked = new.key.each // old.key.each
+    if old.row.count % (new.row.count * stacked):
+        return None
+    return _RELATION

@@ -6,9 +6,9 @@ Executions and elements of each array stay; the ledger counts a combined instruc
 from __future__ import annotations
 
 from ...collectives import Collective
+from ..combined import part_number
 
 
 def was_combined(row: Collective) -> bool:
     """Whether this row is one array of a combined collective."""
-    head, _, number = row.name.rpartition(".")
-    return head.endswith(".part") and number.isdecimal()
+    return part_number(row) is not None

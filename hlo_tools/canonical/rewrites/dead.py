@@ -5,13 +5,11 @@ Evidence: in the partitioned program only moves and tuples that nothing reads ei
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ..evidence import removed, unread
-from ..explanation import Rewritten
+from ..drop import Drop
+from ..evidence import unread
 from ..pool import Pool
 
 
-def dead(before: Pool, after: Pool) -> Iterator[Rewritten]:
-    """Removes what is left of rows that nobody reads."""
-    return removed(before, unread(before), "dead", "an unread result -> nothing")
+def dead(before: Pool) -> Drop:
+    """Rows that nobody reads."""
+    return Drop.of("dead", "an unread result -> nothing", unread(before))

@@ -6,13 +6,11 @@ results are read. All but one of them may go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ..evidence import removed, repeated
-from ..explanation import Rewritten
+from ..drop import Drop
+from ..evidence import repeated
 from ..pool import Pool
 
 
-def duplicate(before: Pool, after: Pool) -> Iterator[Rewritten]:
-    """Removes what is left of rows that repeat another one."""
-    return removed(before, repeated(before), "duplicate", "n executions on one value -> 1")
+def duplicate(before: Pool) -> Drop:
+    """Rows that repeat another one."""
+    return Drop.of("duplicate", "n executions on one value -> 1", repeated(before))

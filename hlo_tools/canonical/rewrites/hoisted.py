@@ -10,40 +10,39 @@ Evidence: the row stood deeper in loops before, and its operand does not depend 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ..explanation import Rewritten
-from ..invariance import is_loop_invariant
-from ..pool import MAX_CANDIDATES, Entry, Pool, shares_of
+from ..pool import Entry
+from ..relation import Relation
 from .gather_as_sum import GATHER_AS_SUM
+from .spelling import Spelling
 from .widened import WIDENED
 
 FORMULA = "executions and elements / trips of the loops left"
+# Spellings that may change on the way out of the loop.
+_ON_THE_WAY: tuple[Spelling, ...] = (WIDENED, GATHER_AS_SUM)
 
 
-def hoisted(before: Pool, after: Pool) -> Iterator[Rewritten]:
-    """Pairs one row inside a loop with one row further out."""
-
-    def group(entry: Entry) -> object:
-        return GATHER_AS_SUM.ignore(WIDENED.ignore(entry.key))
-
-    outside = after.by(group)
-    for key, inside in before.by(group).items():
-        partners = outside.get(key, [])[:MAX_CANDIDATES]
-        for old in inside if partners else ():
-            if not old.row.loop_depth:
-                continue
-            new = next((new for new in partners if _left_the_loop(old, new)), None)
-            if new is None or old.row.instruction is None or not is_loop_invariant(old.row.instruction):
-                continue
-            partners.remove(new)
-            names = ["hoisted"]
-            if WIDENED.admits(old.key, new.key):
-                names.append(WIDENED.name)
-            if GATHER_AS_SUM.admits(old.key, new.key):
-                names.append(GATHER_AS_SUM.name)
-            yield Rewritten(tuple(names), shares_of([old], old.left), shares_of([new], new.left), FORMULA)
+def respelled(entry: Entry) -> object:
+    """What a collective keeps when it is hoisted."""
+    key = entry.key
+    for spelling in _ON_THE_WAY:
+        key = spelling.ignore(key)
+    return key
 
 
-def _left_the_loop(old: Entry, new: Entry) -> bool:
-    return bool(new.left) and new.row.loop_depth < old.row.loop_depth and old.left % new.left == 0
+def hoisted(old: Entry, new: Entry) -> Relation | None:
+    """The relation of a row inside a loop to one further out."""
+    if new.row.loop_depth >= old.row.loop_depth or old.row.count % new.row.count or old.key.each != new.key.each:
+        return None
+    # Rows that never leave their loop are most: ask them before the spelling is compared.
+    if not old.invariant or respelled(old) != respelled(new):
+        return None
+    names = ["hoisted"]
+    if old.key.dtype != new.key.dtype:
+        if not WIDENED.admits(old, new):
+            return None
+        names.append(WIDENED.name)
+    if old.key.kind != new.key.kind:
+        if not GATHER_AS_SUM.admits(old, new):
+            return None
+        names.append(GATHER_AS_SUM.name)
+    return Relation(tuple(names), FORMULA)

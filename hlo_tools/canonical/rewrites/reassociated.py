@@ -9,18 +9,16 @@ moves aside.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ..evidence import distinct, removed
-from ..explanation import Rewritten
+from ..drop import Drop
+from ..evidence import distinct
 from ..pool import Entry, Pool
 from ..provenance import summands
 
 
-def reassociated(before: Pool, after: Pool) -> Iterator[Rewritten]:
-    """Removes what is left of sums that are added to another one of the same key."""
-    keys = {entry.key for entry in before.open() if entry.key.kind == "all-reduce"}
-    entries = {id(e.row.instruction): e for e in distinct(before) if e.key in keys and e.row.instruction is not None}
+def reassociated(before: Pool) -> Drop:
+    """All but one of the sums of one key that are added up."""
+    sums = (entry for entry in distinct(before) if entry.key.kind == "all-reduce")
+    entries = {id(entry.row.instruction): entry for entry in sums if entry.row.instruction is not None}
     spare: list[Entry] = []
     for group in summands(entry.row.instruction for entry in entries.values()):
         seen = set()
@@ -28,4 +26,4 @@ def reassociated(before: Pool, after: Pool) -> Iterator[Rewritten]:
             if member.key in seen:
                 spare.append(member)
             seen.add(member.key)
-    return removed(before, spare, "reassociated", "k sums that are added -> 1")
+    return Drop.of("reassociated", "k sums that are added -> 1", spare)

@@ -7,7 +7,7 @@ half as much for the second.
 
 from __future__ import annotations
 
-from ..pool import Key
+from ..pool import Entry, Key
 from .spelling import Spelling
 
 SUMS = ("all-reduce", "reduce-scatter")
@@ -17,8 +17,8 @@ def _ignore(key: Key) -> Key:
     return key._replace(kind="sum") if key.kind in SUMS else key
 
 
-def _admits(before: Key, after: Key) -> bool:
-    return before.kind != after.kind and before.kind in SUMS and after.kind in SUMS
+def _admits(before: Entry, after: Entry) -> bool:
+    return before.key.kind != after.key.kind and before.key.kind in SUMS and after.key.kind in SUMS
 
 
 SUM_SPELLING = Spelling("sum-spelling", "elements stay; all-reduce + slice = reduce-scatter", _ignore, _admits)

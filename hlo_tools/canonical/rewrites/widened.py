@@ -8,7 +8,7 @@ widths: never judge bytes or dtypes of collectives by a CPU program.
 from __future__ import annotations
 
 from ...shape import BITS
-from ..pool import Key
+from ..pool import Entry, Key
 from .spelling import Spelling
 
 _INTEGERS = ("s", "u", "pred")
@@ -18,8 +18,8 @@ def _ignore(key: Key) -> Key:
     return key._replace(dtype="integer" if key.dtype.startswith(_INTEGERS) else "float")
 
 
-def _admits(before: Key, after: Key) -> bool:
-    return BITS.get(before.dtype, 0) < BITS.get(after.dtype, 0)
+def _admits(before: Entry, after: Entry) -> bool:
+    return BITS.get(before.key.dtype, 0) < BITS.get(after.key.dtype, 0)
 
 
 WIDENED = Spelling("widened", "elements stay; bytes * (wide / narrow)", _ignore, _admits)

@@ -41,13 +41,102 @@ def test_sum_spelling(ledger: Ledger, module: Text) -> None:
     assert explain(ledger(summed), ledger(scattered)).used() == {"sum-spelling": 1}
 
 
-def test_gather_as_sum_goes_one_way(ledger: Ledger, module: Text) -> None:
-    gathered = module(
-        "  %x = f32[4] parameter(0)\n" + f"  ROOT %g = f32[8] all-gather(%x), {GATHER}", "f32[8]", "f32[4]"
+def padded_sum(module: Text, operand: str, lines: str, shard: str = "f32[4]") -> str:
+    return module(
+        f"  %x = {shard} parameter(0)\n  %zero = f32[] constant(0)\n  %one = f32[] constant(1)\n"
+        + f"  %i = s32[] constant(4)\n{lines}\n  ROOT %s = f32[8] all-reduce({operand}), {SUM}",
+        "f32[8]",
+        shard,
     )
-    summed = module(HEAD + f"  ROOT %s = f32[8] all-reduce(%x), {SUM}")
-    assert explain(ledger(gathered), ledger(summed)).used() == {"gather-as-sum": 1}
-    assert not explain(ledger(summed), ledger(gathered)).complete
+
+
+ZEROS = "  %zeros = f32[8] broadcast(%zero), dimensions={}\n"
+UPDATE = "  %u = f32[8] dynamic-update-slice(%zeros, %x, %i)"
+PADDED = {
+    "update": ("%u", ZEROS + UPDATE),
+    "pad": ("%p", "  %p = f32[8] pad(%x, %zero), padding=4_0"),
+    "moved": ("%m", ZEROS + UPDATE + "\n  %m = f32[8] copy(%u)"),
+}
+NOT_PADDED = {
+    "ones": ("%u", "  %zeros = f32[8] broadcast(%one), dimensions={}\n" + UPDATE),
+    "pad with one": ("%p", "  %p = f32[8] pad(%x, %one), padding=4_0"),
+    "other data": ("%p", "  %p = f32[8] concatenate(%x, %x), dimensions={0}"),
+}
+
+
+def test_gather_as_sum_needs_shards_among_zeros(ledger: Ledger, module: Text) -> None:
+    gathered = ledger(
+        module("  %x = f32[4] parameter(0)\n" + f"  ROOT %g = f32[8] all-gather(%x), {GATHER}", "f32[8]", "f32[4]")
+    )
+    for name, (operand, lines) in PADDED.items():
+        summed = ledger(padded_sum(module, operand, lines))
+        assert explain(gathered, summed).used() == {"gather-as-sum": 1}, name
+        assert not explain(summed, gathered).complete, "a sum is no gather"
+    for name, (operand, lines) in NOT_PADDED.items():
+        found = explain(gathered, ledger(padded_sum(module, operand, lines)))
+        assert found.used() == {} and found.remainder_elements == 16, name
+    short = padded_sum(module, "%u", ZEROS + UPDATE, shard="f32[2]")
+    assert not explain(gathered, ledger(short)).complete, "a piece that is no shard of 1/n"
+
+
+def test_gather_as_sum_inside_a_fusion(ledger: Ledger, module: Text) -> None:
+    gathered = ledger(
+        module("  %x = f32[4] parameter(0)\n" + f"  ROOT %g = f32[8] all-gather(%x), {GATHER}", "f32[8]", "f32[4]")
+    )
+    for filling, expected in (("zero", {"gather-as-sum": 1}), ("one", {})):
+        text = padded_sum(
+            module,
+            "%f",
+            f"  %b = f32[8] broadcast(%{filling}), dimensions={{}}\n"
+            "  %f = f32[8] fusion(%b, %x, %i), kind=kLoop, calls=%fused",
+        )
+        fused = """%fused (b: f32[8], x: f32[4], i: s32[]) -> f32[8] {
+  %b = f32[8] parameter(0)
+  %x = f32[4] parameter(1)
+  %i = s32[] parameter(2)
+  %u = f32[8] dynamic-update-slice(%b, %x, %i)
+  ROOT %c = f32[8] copy(%u)
+}
+ENTRY"""
+        assert explain(gathered, ledger(text.replace("ENTRY", fused))).used() == expected
+
+
+def test_a_row_gives_up_its_partner_where_it_has_another(ledger: Ledger, loop: Text) -> None:
+    """Two gathers of one size in a loop, the first of a parameter, and only that one can leave the loop."""
+    kept = loop(
+        f"""  %shard = f32[4] get-tuple-element(%c), index=1
+  %total = f32[8] get-tuple-element(%c), index=2
+  %g = f32[8] all-gather(%shard), {GATHER}
+  %piece = f32[4] slice(%total), slice={{[0:4]}}
+  %h = f32[8] all-gather(%piece), {GATHER}
+  %sum = f32[8] add(%g, %h)
+  ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, %shard, %sum)"""
+    )
+    left = loop(
+        f"""  %shard = f32[4] get-tuple-element(%c), index=1
+  %total = f32[8] get-tuple-element(%c), index=2
+  %piece = f32[4] slice(%total), slice={{[0:4]}}
+  %h = f32[8] all-gather(%piece), {GATHER}
+  ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, %shard, %h)""",
+        before=f"  %g = f32[8] all-gather(%x), {GATHER}",
+    )
+    found = explain(ledger(kept), ledger(left))
+    assert found.complete and found.used() == {"hoisted": 3}
+    (step,) = (step for step in found.steps if "hoisted" in step.rewrites)
+    assert step.before[0].row.name == "g"
+
+
+def test_a_row_gives_up_its_partner_where_it_may_be_removed(ledger: Ledger, module: Text) -> None:
+    """The dead sum agrees with the program to the type, the live one only once it is widened."""
+    before = module(
+        "  %x = bf16[8] parameter(0)\n  %w = f32[8] convert(%x)\n"
+        + f"  %dead = f32[8] all-reduce(%w), {SUM}\n  ROOT %s = bf16[8] all-reduce(%x), {SUM}",
+        "bf16[8]",
+        "bf16[8]",
+    )
+    after = module(HEAD + f"  ROOT %s = f32[8] all-reduce(%x), {SUM}")
+    found = explain(ledger(before), ledger(after))
+    assert found.complete and found.used() == {"dead": 1, "widened": 1}
 
 
 def test_combined(ledger: Ledger, module: Text) -> None:

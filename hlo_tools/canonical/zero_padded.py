@@ -1,0 +1,78 @@
+"""Whether an all-reduce sums shards that do not overlap: a gather, written as a sum.
+
+    all-reduce(dynamic-update-slice(zeros, shard, start)) or all-reduce(pad(shard, zero)), moves and fusions aside
+
+The shard is 1/n of the array for a group of n devices.
+"""
+
+from __future__ import annotations
+
+from ..collectives import Collective
+from ..instruction import Instruction
+from .combined import part_number
+from .provenance import MOVES
+
+_MAX_STEPS = 64
+
+
+def is_zero_padded(row: Collective) -> bool:
+    """Whether the operand of a sum (of this array, where it travels with others) is a shard among zeros."""
+    if row.kind != "all-reduce" or row.instruction is None or row.group_size < 2 or not row.count:
+        return False
+    number = part_number(row) or 0
+    if number >= len(row.instruction.operands):
+        return False
+    shard = row.elements // row.count // row.group_size
+    fusions: list[Instruction] = []
+    value = _maker(row.instruction.operands[number], fusions)
+    if value is None:
+        return False
+    if value.opcode == "dynamic-update-slice" and len(value.operands) > 1:
+        whole, piece = value.operands[:2]
+        return piece.shape.elements == shard and _is_zero(whole, fusions)
+    if value.opcode == "pad" and len(value.operands) == 2:
+        piece, padding = value.operands
+        return piece.shape.elements == shard and _is_zero(padding, fusions)
+    return False
+
+
+def _maker(value: Instruction, fusions: list[Instruction]) -> Instruction | None:
+    """The instruction that made a value: moves are looked through, and fusions looked into (and noted)."""
+    for _ in range(_MAX_STEPS):
+        if value.opcode in MOVES and len(value.operands) == 1:
+            value = value.operands[0]
+        elif value.opcode == "fusion" and value.called:
+            fusions.append(value)
+            value = value.called[0].root
+        elif value.opcode == "parameter" and fusions:
+            value = _argument(value, fusions)
+        elif value.opcode == "get-tuple-element" and value.operands[0].opcode == "fusion" and value.operands[0].called:
+            fusions.append(value.operands[0])
+            root, position = value.operands[0].called[0].root, value.tuple_index
+            if root.opcode != "tuple" or position is None or position >= len(root.operands):
+                return None
+            value = root.operands[position]
+        else:
+            return value
+    return None
+
+
+def _argument(parameter: Instruction, fusions: list[Instruction]) -> Instruction:
+    """What the innermost fusion is given for a parameter of its computation; the parameter where that is not known."""
+    fusion, number = fusions.pop(), parameter.parameter_number
+    return fusion.operands[number] if number is not None and number < len(fusion.operands) else parameter
+
+
+def _is_zero(value: Instruction, fusions: list[Instruction]) -> bool:
+    """Whether every element is zero, as far as this computation and the fusions around it tell."""
+    fusions = list(fusions)
+    for _ in range(_MAX_STEPS):
+        if value.opcode == "constant":
+            return value.operand_text.strip("{} ") in ("0", "-0")
+        if value.opcode == "parameter" and fusions:
+            value = _argument(value, fusions)
+        elif value.opcode == "broadcast" or value.opcode in MOVES:
+            value = value.operands[0]
+        else:
+            return False
+    return False

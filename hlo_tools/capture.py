@@ -80,7 +80,14 @@ class StepCapture:
     def _module(self, file: str) -> HloModule | None:
         name = f"{self.name}/{file}"
         data = self.reader.unpacked(name)
-        return None if data is None else parse_hlo(data, str(self.reader.root / name))
+        if data is None:
+            return None
+        try:
+            return parse_hlo(data, str(self.reader.root / name))
+        except ContractLintError as error:
+            placed = error.location is not None and bool(error.location.path)
+            place = error.location if placed else self.reader.location(name)
+            raise ContractLintError(error.message, place, error.help) from None
 
     def _text(self, file: str) -> str | None:
         data = self.reader.unpacked(f"{self.name}/{file}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -12,7 +13,9 @@ USAGE, BUG = 2, 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 LONGEST = 4_000
-"""Characters of a message that are shown; some hold what they complain about, such as a name of 20 MB."""
+"""Characters of a message that are shown."""
+LONGEST_WORD = 240
+"""Characters of one word; a name of 20 MB must not hide what is said about it."""
 
 
 def run(group: click.Group, argv: list[str] | None = None) -> int:
@@ -50,18 +53,28 @@ def _failed(error: Exception, debug: bool) -> int:
         import traceback
 
         traceback.print_exception(error)
+    said = many_lines(cut(_short_words(str(error)), LONGEST))
     if isinstance(error, ContractLintError):
-        click.echo(f"error: {many_lines(cut(str(error), LONGEST))}", err=True)
+        click.echo(f"error: {said}", err=True)
         return error.exit_code
     from ... import __version__
 
     click.echo(
-        f"internal error: {type(error).__name__}: {many_lines(cut(str(error), LONGEST))} ({_raised_at(error)})\n"
+        f"internal error: {type(error).__name__}: {said} ({_raised_at(error)})\n"
         f"This is a bug in contract-lint {__version__}, not in your code. Please report it with the command you ran, "
         "the contract, and the output of the same command with CONTRACT_LINT_DEBUG=1.",
         err=True,
     )
     return BUG
+
+
+def _short_words(text: str) -> str:
+    half = LONGEST_WORD // 3
+    return re.sub(
+        rf"\S{{{LONGEST_WORD},}}",
+        lambda word: f"{word[0][:half]}...[{len(word[0]) - 2 * half:,} characters]...{word[0][-half:]}",
+        text,
+    )
 
 
 def _raised_at(error: Exception) -> str:

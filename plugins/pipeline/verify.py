@@ -51,6 +51,7 @@ def verify(
     try:
         if capture_dir is not None:
             captures = read_captures(Path(capture_dir), targets, tell)
+            _require_steps(loaded.contract.step, captures)
             _note_age(loaded, captures, tell)
         else:
             from .capture import capture_targets
@@ -90,6 +91,16 @@ def read_captures(folder: Path, targets: Sequence[str], say: Say) -> list[Captur
 
 def _below(folder: Path) -> list[Path]:
     return sorted(child for child in folder.iterdir() if os.path.isfile(child / MANIFEST))
+
+
+def _require_steps(names: Iterable[str], captures: Iterable[Capture]) -> None:
+    """A step of the contract that was not captured would pass for lack of evidence."""
+    for capture in captures:
+        for name in names:
+            if name not in capture.steps:
+                held = ", ".join(capture.steps) or "none"
+                place = Location(capture.root.as_posix())
+                raise ContractLintError(f"holds no step `{name}`, only {held}", place, help="make the capture again")
 
 
 def _note_age(loaded: LoadedContract, captures: Iterable[Capture], say: Say) -> None:

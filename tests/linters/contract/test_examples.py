@@ -11,8 +11,8 @@ from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import load_contract
 from contract_lint.linters.registry import builtin_rules
 from contract_lint.linters.rule import Rule
-from contract_lint.linters.verdict.suppressions import suppress
 from contract_lint.linters.verdict.deviations import Verdict
+from contract_lint.linters.verdict.suppressions import suppress
 
 VERDICT_RULES = builtin_rules("verdict")
 RULES = builtin_rules("contract") + VERDICT_RULES

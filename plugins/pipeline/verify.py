@@ -50,7 +50,7 @@ def verify(
         return reported(loaded, static, verb="verify", filters=filters)
     try:
         if capture_dir is not None:
-            captures = read_captures(Path(capture_dir), targets, tell)
+            captures = read_captures(Path(capture_dir), targets or _promised(loaded), tell)
             _require_steps(loaded.contract.step, captures)
             _note_age(loaded, captures, tell)
         else:
@@ -84,9 +84,18 @@ def read_captures(folder: Path, targets: Sequence[str], say: Say) -> list[Captur
             raise ContractLintError(f"holds more than one capture for {name}", place, "name the folder of one of them")
     for target in targets:
         if target not in names:
-            raise ContractLintError(f"holds no capture for {target}, only for {', '.join(names)}", place)
+            raise ContractLintError(
+                f"holds no capture for {target}, only for {', '.join(names)}",
+                place,
+                "capture it too, or judge the others alone with --target",
+            )
     say(f"read {len(captures)} capture{'s' * (len(captures) != 1)} from {folder.as_posix()}")
     return [capture for capture in captures if not targets or target_of(capture) in targets]
+
+
+def _promised(loaded: LoadedContract) -> list[str]:
+    """The targets a contract names: one without a capture would pass for lack of evidence."""
+    return [entry.target for entry in loaded.contract.targets] if loaded.contract is not None else []
 
 
 def _below(folder: Path) -> list[Path]:

@@ -44,6 +44,8 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     yield RULE.finding(
         f"nothing was compared with one device: {reason}",
         subject=evidence.name,
+        # A step that returns its state only promises no value; a twin that cannot be built breaks a promise.
+        severity="warning" if failed is None else "error",
         location=evidence.place(key),
         key=key,
         expected="loss, metrics or gradients of one device",

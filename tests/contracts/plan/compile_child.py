@@ -28,11 +28,12 @@ jax.config.update("jax_enable_compilation_cache", False)
 from contract_lint.runtime.trainer import build  # noqa: E402
 
 # Machine code is not looked at: no LLVM optimisation and no compiled fusions leave the HLO passes up to there alone.
-FAST = {
+FAST: dict[str, Any] = {
     "xla_backend_optimization_level": 0,
     "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
 }
+if jax.__version__.startswith("0.10."):  # later versions do not know it
+    FAST["xla_cpu_use_fusion_emitters"] = False
 
 
 def answer(request: dict[str, Any], folder: Path) -> dict[str, Any]:

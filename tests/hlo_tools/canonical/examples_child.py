@@ -27,11 +27,12 @@ jax.config.update("jax_enable_compilation_cache", False)
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 # Machine code is not looked at: no LLVM optimisation and no compiled fusions leave the HLO passes up to there alone.
-FAST = {
+FAST: dict[str, Any] = {
     "xla_backend_optimization_level": 0,
     "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
 }
+if jax.__version__.startswith("0.10."):  # later versions do not know it
+    FAST["xla_cpu_use_fusion_emitters"] = False
 
 
 def builder(example: str) -> Any:

@@ -14,6 +14,8 @@ from contract_lint.runtime.request import ChildResult, MeshRequest, StepRequest
 
 from .conftest import HERE, child_request, line_at
 
+ROOT = Path(__file__).resolve().parents[2]
+
 Failing = Callable[..., ChildResult]
 
 
@@ -153,7 +155,7 @@ def test_several_failures_in_one_python(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     for name, sentence in expected.items():
         assert sentence in found[name], (name, found[name])
-        assert "/work/" not in found[name]
+        assert f"{ROOT}/" not in found[name]
 
 
 _FAILURES = """

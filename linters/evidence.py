@@ -111,7 +111,7 @@ class StepEvidence:
     def collective_plan(self) -> CollectivePlan | ContractLintError:
         """The planned collectives, or why there is no plan."""
         try:
-            return plan_collectives(self.contract, self.target)
+            return plan_collectives(self.contract, self.target, self.capture.manifest.provenance.jax)
         except ContractLintError as error:
             return error
 

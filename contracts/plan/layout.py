@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ..model import Contract, DenseModel, DtypesSection, MeshSection, OptimizerSection, as_axes
@@ -40,7 +41,7 @@ class Weight:
 @dataclass(frozen=True, slots=True)
 class Layout:
     """A dense model on a mesh. `batch_axes`, `heads`, `mlp` and `vocab` are mesh axes in mesh order without those of
-    size one."""
+    size one; `jax` is the version that lowers the step, () where none is known."""
 
     model: DenseModel
     mesh: MeshSection
@@ -56,6 +57,7 @@ class Layout:
     local_batch: Quantity
     sequence: Quantity
     d_model: Quantity
+    jax: tuple[int, ...] = ()
 
     @property
     def activation(self) -> Quantity:
@@ -90,7 +92,7 @@ def live(axes: tuple[str, ...], mesh: MeshSection) -> tuple[str, ...]:
     return tuple(axis for axis in mesh.axes if axis in axes and mesh.axes[axis] > 1)
 
 
-def layout_of(contract: Contract, target: str) -> Layout:
+def layout_of(contract: Contract, target: str, jax: str | None = None) -> Layout:
     """The contract of a dense model on one target's mesh.
 
     Raises PlanError where a section is missing, something does not divide, or a placement is outside what the
@@ -138,6 +140,7 @@ def layout_of(contract: Contract, target: str) -> Layout:
         local_batch=size // ways(batch_axes, mesh),
         sequence=Quantity(model.sequence, "sequence"),
         d_model=Quantity(model.d_model, "d_model"),
+        jax=tuple(int(part) for part in re.findall(r"\d+", jax or "")[:2]),
     )
 
 

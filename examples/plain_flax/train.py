@@ -57,7 +57,7 @@ class Model(nnx.Module):
         def layer(x, params):
             return constrain(nnx.merge(graph, params)(x)), None
 
-        # A lookup in a split table would move the tokens and the rows; bring the table together once instead.
+        # A lookup in a split table would move the tokens and the rows; its gradient is whole too before it is split.
         self.embed.embedding[...] = whole(self.embed.embedding[...])
         x = constrain(self.embed(tokens))
         x, _ = jax.lax.scan(layer, x, stacked)
@@ -107,9 +107,11 @@ def build(
     def loss_and_grads(state, batch):
         tokens = jnp.sum(batch["mask"].astype(master))
         params = state["params"]
+        # One gather serves every microbatch.
+        table = {"embedding": whole(params["embed"]["embedding"])}
 
         def accumulate(total, micro):
-            part = jax.value_and_grad(loss_fn)(params, micro, tokens)
+            part = jax.value_and_grad(loss_fn)({**params, "embed": table}, micro, tokens)
             return jax.tree.map(jnp.add, total, part), None
 
         zero = (jnp.zeros((), master), jax.tree.map(jnp.zeros_like, params))

@@ -21,14 +21,15 @@ from .zero1 import parameter_gathers
 __all__ = ["Allowance", "CollectivePlan", "PlannedCollective", "PlannedTotal", "plan_collectives", "without_allowed"]
 
 
-def plan_collectives(contract: Contract, target: str) -> CollectivePlan:
+def plan_collectives(contract: Contract, target: str, jax: str | None = None) -> CollectivePlan:
     """The collectives of one step on one target: what the partitioned program must hold, to the element.
 
+    `jax` is the version that lowers the step, where one is known (`0.12.0`): a few terms depend on it.
     Scalars of the metrics (loss, token count, gradient norm) are not planned; the contract allows them
     (`collectives.allow`). Raises PlanError, with the key at fault, where no closed form follows; an empty plan means
     that no collective is needed.
     """
-    layout = layout_of(contract, target)
+    layout = layout_of(contract, target, jax)
     return joined(
         weight_gathers(layout),
         activation_reductions(layout),

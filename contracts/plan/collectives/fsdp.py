@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..compiler_terms.gathered_before_the_loop import gathered_once
 from ..layout import Layout
+from ..quantity import ONE
 from .rows import PlannedCollective, row
 
 
@@ -21,15 +23,17 @@ def weight_gathers(layout: Layout) -> Iterator[PlannedCollective]:
     for weight in layout.weights:
         if not weight.embed:
             continue
+        once = gathered_once(weight, layout)
         again = weight.parameter.per_layer and layout.model.remat == "full"
         yield row(
             "all-gather",
             weight.embed,
-            layout.uses(weight, forward=True),
+            ONE if once else layout.uses(weight, forward=True),
             weight.size,
             dtype=layout.use_dtype(weight),
             term="gather of a weight for the forward pass"
-            + (" and its repetition in the backward pass" if again else ""),
+            + (" and its repetition in the backward pass" if again else "")
+            + (", before the loop over microbatches" if once else ""),
             source="ZeRO 1910.02054, 5.3",
             key="parameters.logical_axes.embed",
             what=weight.path,

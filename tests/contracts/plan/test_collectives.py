@@ -35,6 +35,24 @@ def test_fsdp_gathers_for_forward_and_repeated_forward(make_contract: Callable[.
     assert totals(kept)["all-gather", ("fsdp",)] == (2 * (2 * 9 + 3), 2 * PARAMETERS)
 
 
+@pytest.mark.parametrize(
+    ("jax", "compute", "once"),
+    [
+        (None, "bfloat16", set()),
+        ("0.11.2", "bfloat16", set()),
+        ("0.12.0.1", "bfloat16", {"final_norm/scale"}),
+        ("0.12.0.1", "float32", {"embed/table", "final_norm/scale", "lm_head/kernel"}),
+    ],
+)
+def test_new_jax_gathers_weights_read_as_stored_once(
+    make_contract: Callable[..., Any], jax: str | None, compute: str, once: set[str]
+) -> None:
+    contract = make_contract({"fsdp": 8}, batch_axes=["fsdp"], logical={"embed": "fsdp"}, compute=compute)
+    gathers = [row for row in plan_collectives(contract, TARGET, jax).rows if row.kind == "all-gather"]
+    assert {row.what for row in gathers if row.count == 1} == once
+    assert sum(row.count for row in gathers) == 2 * (2 * 2 * 9 + 3) - len(once)
+
+
 def test_zero1_gathers_updated_parameters_once(make_contract: Callable[..., Any]) -> None:
     found = totals(make_contract({"data": 8}, batch_axes=["data"], placement=["data"]))
     assert found["all-gather", ("data",)] == (12, PARAMETERS)

@@ -1,4 +1,7 @@
-"""How a target is spelled: `cpu:8`, `tpu:v5e:4x4`, `cuda:h100:32x8`; its dimensions give the number of devices."""
+"""How a target is spelled: `cpu:8`, `tpu:v5e:4x4`, `cuda:h100:32x8`; its dimensions give the number of devices.
+
+`tpu:v5e:16x16:slices=2` is two slices of that shape, joined by the data-centre network.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,28 @@ PLATFORMS: tuple[Platform, ...] = ("cpu", "tpu", "cuda")
 EXAMPLES = "cpu:8, tpu:v5e:4x4, cuda:h100:1x8"
 
 _SIZES = re.compile(r"[1-9][0-9]{0,5}(?:x[1-9][0-9]{0,5}){0,3}")
+_SLICES = re.compile(r"slices=([1-9][0-9]{0,3})")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetName:
-    """A parsed target. `sizes` are chips per dimension (TPU) or hosts x GPUs (CUDA)."""
+    """A parsed target. `sizes` are chips per dimension of one slice (TPU) or hosts x GPUs (CUDA)."""
 
     text: str
     platform: Platform
     kind: DeviceKind
     sizes: tuple[int, ...]
+    slices: int = 1
 
     @property
     def devices(self) -> int:
         """Devices as jax counts them."""
-        return prod(self.sizes) * self.kind.devices_per_chip
+        return prod(self.sizes) * self.kind.devices_per_chip * self.slices
+
+    @property
+    def groups(self) -> int:
+        """Parts joined by the data-centre network: slices of a TPU target, hosts of a CUDA one."""
+        return self.sizes[0] if self.platform == "cuda" else self.slices
 
 
 def parse_target(text: str) -> TargetName:
@@ -41,10 +51,19 @@ def parse_target(text: str) -> TargetName:
         if len(rest) != 1 or not re.fullmatch(r"[1-9][0-9]{0,5}", rest[0]):
             raise ValueError("expected cpu:N with N devices, as in cpu:8")
         return TargetName(text, "cpu", device_kind("cpu", "cpu"), (int(rest[0]),))
+    slices = 1
+    if platform == "tpu" and len(rest) == 3:
+        match = _SLICES.fullmatch(rest.pop())
+        if match is None:
+            raise ValueError("expected slices=N at the end, as in tpu:v5e:16x16:slices=2")
+        slices = int(match[1])
     if len(rest) != 2 or not _SIZES.fullmatch(rest[1]):
         raise ValueError(f"expected {platform}:KIND:SIZES, as in {EXAMPLES}")
     try:
         kind = device_kind(platform, rest[0])
     except KeyError as error:
         raise ValueError(f"expected {platform} of kind {', '.join(kinds(platform))}") from error
-    return TargetName(text, kind.platform, kind, tuple(int(size) for size in rest[1].split("x")))
+    sizes = tuple(int(size) for size in rest[1].split("x"))
+    if platform == "cuda" and len(sizes) != 2:
+        raise ValueError("expected cuda:KIND:HOSTSxGPUS, as in cuda:h100:1x8")
+    return TargetName(text, kind.platform, kind, sizes, slices)

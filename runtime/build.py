@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 
 from .errors import failure
@@ -23,20 +22,21 @@ from .targets import Target
 
 
 def make_mesh(request: MeshRequest, target: Target) -> Mesh:
-    """The contract's mesh over the target's devices, row-major, with Auto axes.
+    """The contract's mesh over the target's devices, laid out as the machine is, with Auto axes.
 
-    Raises StepFailure where the sizes do not multiply to the number of devices.
+    Raises StepFailure where the sizes do not multiply to the number of devices or do not fit the machine.
     """
     sizes = tuple(request.axes.values())
     if math.prod(sizes) != target.device_count:
         product = " x ".join(f"{name}={size}" for name, size in request.axes.items())
         raise StepFailure(
             f"the mesh {product} needs {math.prod(sizes)} devices, but {target.name} has {target.device_count}",
-            help=f"change mesh.axes, or use the target {target.platform}:{math.prod(sizes)}",
+            help="change mesh.axes, or give the target a mesh of its own: { target: ..., mesh: { axes: ... } }",
             key=("mesh", "axes"),
         )
-    devices = np.array(target.devices()[: target.device_count], dtype=object).reshape(sizes)
-    return Mesh(devices, tuple(request.axes), axis_types=(AxisType.Auto,) * len(sizes))
+    return Mesh(
+        target.arranged(request.axes, request.dcn), tuple(request.axes), axis_types=(AxisType.Auto,) * len(sizes)
+    )
 
 
 def default_mesh(target: Target) -> Mesh:

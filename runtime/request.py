@@ -50,11 +50,12 @@ class ChildRequest(Message):
     """Everything one child process does: one target, one mesh, any number of steps.
 
     `out` is an absolute folder that does not exist yet; the child makes it. In mode `infer` a missing mesh is
-    replaced by one axis `data` over all devices.
+    replaced by one axis `data` over all devices. `effort` is how hard the compiler tries, None the target's default.
     """
 
     mode: Literal["capture", "infer"] = "capture"
     target: str
+    effort: Literal["fast", "full"] | None = None
     mesh: MeshRequest | None = None
     steps: list[StepRequest]
     project_root: str

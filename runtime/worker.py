@@ -21,6 +21,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
+from ..contracts.errors import ContractLintError
 from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, Provenance, StepFacts
 from . import build, capture
 from .capture import StepCapture
@@ -63,7 +64,11 @@ def main(argv: list[str]) -> int:
 
 def capture_request(request: ChildRequest, progress: Callable[[str], None], inputs: InputFiles) -> None:
     """Write the capture folder of a request. Raises StepFailure; a folder without manifest.json is then left behind."""
-    chosen = target(request.target)
+    chosen = target(request.target, request.effort)
+    try:
+        chosen.require()
+    except ContractLintError as error:
+        raise StepFailure(error.message, help=error.help) from None
     progress(f"starting {request.target}")
     paths = configure(chosen, request)
     inputs.watch()
@@ -209,4 +214,9 @@ def _stderr_from(start: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    # Nobody waits for what is left to tear down: compiled programs, simulated devices, threads of user code.
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os._exit(code)

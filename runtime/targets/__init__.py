@@ -1,4 +1,4 @@
-"""Targets: what a step is compiled for. `cpu:N` is here; other platforms add a module and an entry in `_PARSERS`.
+"""Targets: what a step is compiled for. Other platforms add a module and an entry in `_PARSERS`.
 
 Importing this package never imports jax; the methods that need devices do, in the child process.
 """
@@ -9,20 +9,30 @@ from collections.abc import Callable
 
 from ...contracts.errors import ContractLintError
 from .cpu import CpuTarget
-from .protocol import Target
+from .cuda import CudaTarget
+from .protocol import EFFORTS, Effort, Target
+from .tpu import TpuTarget
 
-__all__ = ["Target", "target"]
+__all__ = ["EFFORTS", "Effort", "Target", "target"]
 
-_PARSERS: dict[str, Callable[[str], Target]] = {"cpu": CpuTarget.parse}
+_PARSERS: dict[str, Callable[[str, Effort | None], Target]] = {
+    "cpu": CpuTarget.parse,
+    "tpu": TpuTarget.parse,
+    "cuda": CudaTarget.parse,
+}
 
 
-def target(name: str) -> Target:
-    """The target called `name`, for example `cpu:8`. Raises ContractLintError if there is none."""
+def target(name: str, effort: Effort | None = None) -> Target:
+    """The target called `name`, for example `cpu:8`. Raises ContractLintError if there is none.
+
+    `effort`: how hard the compiler tries; None is the target's default (`fast` on tpu and cuda; cpu has but one).
+    """
     platform = name.partition(":")[0]
     parser = _PARSERS.get(platform)
     if parser is None:
         known = ", ".join(f"{p}:..." for p in sorted(_PARSERS))
         raise ContractLintError(
-            f"unknown target `{name}`: the platforms of this version are {known}", help="write e.g. `cpu:8`"
+            f"unknown target `{name}`: the platforms of this version are {known}",
+            help="write e.g. `cpu:8`, `tpu:v5e:4x4` or `cuda:h100:1x8`",
         )
-    return parser(name)
+    return parser(name, effort)

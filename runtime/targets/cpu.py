@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ...contracts.errors import ContractLintError
+from .protocol import Effort
 
 _NAME = re.compile(r"cpu:([1-9][0-9]{0,4})")
 MAX_DEVICES = 2048
@@ -23,14 +25,14 @@ class CpuTarget:
     name: str
     device_count: int
     platform: str = "cpu"
-    effort: str = "full"
+    effort: Effort = "full"
     executes: bool = True
     partitioned_dump: re.Pattern[str] = re.compile(r"\.after_spmd-partitioning\.before_[^/]*\.txt$")
     optimized_dump: re.Pattern[str] = re.compile(r"\.cpu_after_optimizations\.(?:txt|hlo\.pb)$")
 
     @classmethod
-    def parse(cls, name: str) -> CpuTarget:
-        """`cpu:8` -> 8 devices. Raises ContractLintError for anything else."""
+    def parse(cls, name: str, effort: Effort | None = None) -> CpuTarget:
+        """`cpu:8` -> 8 devices, whatever the effort: there is only one. Raises ContractLintError for anything else."""
         match = _NAME.fullmatch(name)
         if match is None or int(match[1]) > MAX_DEVICES:
             raise ContractLintError(
@@ -38,6 +40,9 @@ class CpuTarget:
                 help="write e.g. `cpu:8`",
             )
         return cls(name, int(match[1]))
+
+    def require(self) -> None:
+        """A CPU target needs nothing beyond jax."""
 
     def environment(self) -> dict[str, str]:
         # Level 1 shows XLA's warnings and hides its information lines.
@@ -59,6 +64,12 @@ class CpuTarget:
         import jax
 
         return jax.devices("cpu")
+
+    def arranged(self, axes: Mapping[str, int], dcn: Mapping[str, int]) -> Any:
+        """Row-major: simulated devices have no network."""
+        import numpy as np
+
+        return np.array(self.devices()[: self.device_count], dtype=object).reshape(tuple(axes.values()))
 
     def compiler_options(self, dump: Path) -> dict[str, Any]:
         return {

@@ -26,7 +26,6 @@ mesh: { axes: { data: 2, fsdp: 4 } }
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import prod
 
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
@@ -39,9 +38,8 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
     view = View(loaded)
     for mesh in view.meshes:
         size = mesh.ways(mesh.sizes)
-        slices = prod(count for count in mesh.dcn.values() if count is not None)
         known = [(key, name, devices) for key, name in mesh.targets if (devices := _devices(name)) is not None]
-        wrong = [case for case in known if size is not None and size not in (case[2], case[2] * slices)]
+        wrong = [case for case in known if size is not None and size != case[2]]
         everywhere = len(wrong) == len(known)
         for key, name, devices in wrong[: 1 if everywhere else None]:
             yield view.finding(

@@ -1,0 +1,185 @@
+"""Whether this Python can compile for a platform, read off the installed metadata. Never imports jax."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform as host
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...contracts.errors import ContractLintError
+
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:\[[^]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?$")
+_CLAUSE = re.compile(r"(==|!=|<=|>=|~=|<|>)\s*([0-9][0-9A-Za-z.]*?)(\.\*)?$")
+_PLUGINS = ("jax-cuda12-plugin", "jax-cuda13-plugin")
+"""Distributions that bring the CUDA compiler, each with a `-pjrt` beside it."""
+
+Version = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """What one platform needs here. `missing` is None where nothing is; `versions` are those that were found."""
+
+    platform: str
+    versions: dict[str, str]
+    missing: str | None = None
+    help: str | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self.missing is None
+
+    def require(self) -> None:
+        """Raises ContractLintError with what is missing and how to get it."""
+        if self.missing is not None:
+            raise ContractLintError(self.missing, help=self.help)
+
+
+def installed(distribution: str) -> str | None:
+    """The installed version of a distribution."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def readiness(platform: str) -> Readiness:
+    """Whether this machine and this Python can compile for `cpu`, `tpu` or `cuda`."""
+    found = {name: version for name in ("jax", "jaxlib") if (version := installed(name)) is not None}
+    if platform == "tpu":
+        return _tpu(found)
+    if platform == "cuda":
+        return _cuda(found)
+    return _without_jax(platform, found) or Readiness(platform, found)
+
+
+def _tpu(found: dict[str, str]) -> Readiness:
+    if (host.system(), host.machine()) not in (("Linux", "x86_64"), ("Linux", "AMD64")):
+        return _elsewhere("tpu", found, "libtpu, the compiler for TPU targets, exists for x86-64 Linux only")
+    if (lacking := _without_jax("tpu", found)) is not None:
+        return lacking
+    libtpu = installed("libtpu")
+    if libtpu is None:
+        return Readiness(
+            "tpu",
+            found,
+            "TPU targets need libtpu, which is not installed here",
+            f"pip install 'jax-contract-lint[tpu]', or 'jax[tpu]=={found['jax']}' beside your jax",
+        )
+    found = found | {"libtpu": libtpu}
+    pin = pinned("libtpu", "tpu")
+    return _pair("tpu", found, "libtpu", pin, f"pip install 'jax[tpu]=={found['jax']}'")
+
+
+def _cuda(found: dict[str, str]) -> Readiness:
+    if host.system() != "Linux":
+        return _elsewhere("cuda", found, "the CUDA plugin of jax exists for Linux only")
+    if (lacking := _without_jax("cuda", found)) is not None:
+        return lacking
+    plugin = next((name for name in _PLUGINS if installed(name) is not None), None)
+    if plugin is None:
+        return Readiness(
+            "cuda",
+            found,
+            "CUDA targets need jax's CUDA plugin, which is not installed here (no card and no driver are needed)",
+            f"pip install 'jax-contract-lint[cuda]', or 'jax[cuda12-local]=={found['jax']}' beside your jax",
+        )
+    extra = "cuda12-local" if "cuda12" in plugin else "cuda13-local"
+    advice = f"pip install 'jax[{extra}]=={found['jax']}'"
+    compiler = plugin.replace("-plugin", "-pjrt")
+    for name in (plugin, compiler):
+        version = installed(name)
+        if version is None:
+            return Readiness("cuda", found, f"CUDA targets need {name}, which is not installed here", advice)
+        found = found | {name: version}
+    pin = pinned(plugin, extra)
+    first = _pair("cuda", found, plugin, pin, advice)
+    return first if not first.ready else _pair("cuda", found, compiler, pin, advice)
+
+
+def _without_jax(platform: str, found: dict[str, str]) -> Readiness | None:
+    if "jax" in found and "jaxlib" in found:
+        return None
+    extra = "jax" if platform == "cpu" else platform
+    return Readiness(
+        platform,
+        found,
+        f"{platform} targets need jax, which is not installed here",
+        f"pip install 'jax-contract-lint[{extra}]', or name the interpreter of your project with --python",
+    )
+
+
+def _elsewhere(platform: str, found: dict[str, str], reason: str) -> Readiness:
+    here = f"{host.system() or 'this system'} on {host.machine() or 'an unknown machine'}"
+    return Readiness(
+        platform,
+        found,
+        f"{reason}; this is {here}",
+        "capture on such a machine (a CI runner will do) and judge here with --capture; cpu targets work everywhere",
+    )
+
+
+def _pair(platform: str, found: dict[str, str], name: str, pin: str | None, advice: str) -> Readiness:
+    """Whether an installed version is the one that jax's own metadata asks for; without a pin there is no saying."""
+    version = found[name]
+    if pin is None or satisfies(version, pin):
+        return Readiness(platform, found)
+    return Readiness(
+        platform,
+        found,
+        f"jax {found['jax']} is made for {name} {pin.removeprefix('==')}, but {version} is installed: "
+        "this pair of versions is not supported",
+        f"{advice}: your step has nothing to do with this",
+    )
+
+
+def pinned(distribution: str, extra: str) -> str | None:
+    """What jax's metadata requires of a distribution under an extra: `==0.0.42.*`; None where it says nothing."""
+    try:
+        requirements = importlib.metadata.requires("jax") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for requirement in requirements:
+        match = _REQUIREMENT.match(requirement.strip())
+        if match is None or _plain(match[1]) != _plain(distribution):
+            continue
+        if re.search(rf"""extra\s*==\s*["']{re.escape(extra)}["']""", match[3] or "") and match[2].strip():
+            return match[2].strip()
+    return None
+
+
+def satisfies(version: str, specifier: str) -> bool:
+    """Whether a version fits a specifier of clauses joined by commas; a clause of another form is taken as met."""
+    own = _numbers(version)
+    for clause in specifier.split(","):
+        match = _CLAUSE.match(clause.strip())
+        if match is None:
+            continue
+        other = _numbers(match[2])
+        width = len(other) if match[3] else max(len(own), len(other))
+        mine = (own + (0,) * width)[:width]
+        theirs = (other + (0,) * width)[:width]
+        met = {
+            "==": mine == theirs,
+            "!=": mine != theirs,
+            "<=": mine <= theirs,
+            ">=": mine >= theirs,
+            "<": mine < theirs,
+            ">": mine > theirs,
+            "~=": mine >= theirs and mine[: len(other) - 1] == theirs[: len(other) - 1],
+        }[match[1]]
+        if not met:
+            return False
+    return True
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The release numbers of a version: `0.0.42.1` -> (0, 0, 42, 1), `0.10.2.dev3` -> (0, 10, 2)."""
+    match = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

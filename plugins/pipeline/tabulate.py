@@ -10,6 +10,7 @@ from typing import Any
 from ...contracts.errors import ContractLintError
 from ...contracts.plan import without_allowed
 from ...hlo_tools.collectives import Collective, CollectiveLedger, Total
+from ...hlo_tools.tensors import STATE_CLASSES as KEPT
 from ...linters.evidence import StepEvidence
 from ...linters.program.match import Group, Problem, Promise, differences, promises, row_axes
 from .tables import CollectiveRow, CollectiveVerdict, ComparisonRow, MemoryTable, RunTable, StepTables, TensorRow
@@ -127,7 +128,6 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
         return None
     section = evidence.contract.memory
     limits = dict(section.classes) if section is not None else {}
-    plan = evidence.tensor_plan
     live = ledger.by_class
     return MemoryTable(
         need_bytes=ledger.need_bytes,
@@ -138,18 +138,34 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
         temp_bytes=ledger.temp_bytes,
         code_bytes=ledger.code_bytes,
         state_bytes=ledger.state_bytes,
-        state_plan_bytes=None if isinstance(plan, ContractLintError) else plan.state_bytes,
+        state_plan_bytes=_state_plan(evidence),
         hbm_bytes=section.hbm if section is not None else None,
         by_class=tuple((name, live.get(name, 0), limits.get(name)) for name in dict.fromkeys([*live, *limits])),
     )
 
 
-def _tensors(evidence: StepEvidence) -> tuple[TensorRow, ...]:
+def _state_plan(evidence: StepEvidence) -> int | None:
+    """Parameters and slots as planned, the rest of the state as found: a contract promises no counters and no keys."""
+    planned = _planned(evidence)
+    if planned is None:
+        return None
+    found = sum(row.bytes or 0 for row in evidence.tensors.of(*KEPT) if row.class_ not in STATE_CLASSES)
+    return found + sum(planned[role] for role in STATE_CLASSES)
+
+
+def _planned(evidence: StepEvidence) -> dict[str, int] | None:
+    """Bytes per device by role."""
     plan = evidence.tensor_plan
+    if isinstance(plan, ContractLintError):
+        return None
     planned: dict[str, int] = defaultdict(int)
-    if not isinstance(plan, ContractLintError):
-        for row in plan.rows:
-            planned[row.role] += row.bytes
+    for row in plan.rows:
+        planned[row.role] += row.bytes
+    return planned
+
+
+def _tensors(evidence: StepEvidence) -> tuple[TensorRow, ...]:
+    planned = _planned(evidence) or {}
     grouped: dict[str, list[Any]] = defaultdict(list)
     for tensor in evidence.tensors.rows:
         grouped[tensor.class_].append(tensor)
@@ -159,7 +175,7 @@ def _tensors(evidence: StepEvidence) -> tuple[TensorRow, ...]:
             count=len(rows),
             bytes=sum(row.bytes or 0 for row in rows),
             replicated_bytes=sum(row.bytes or 0 for row in rows if _is_replicated(row)),
-            plan_bytes=planned.get(cls),
+            plan_bytes=None if cls in KEPT and cls not in STATE_CLASSES else planned.get(cls),
         )
         for cls, rows in grouped.items()
     )

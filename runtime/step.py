@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .apart import apart, example_apart, filtered, holds_objects, no_arrays, taking_apart, unfiltered
 from .request import StepFailure
 
 Names = str | int | Sequence[str | int]
@@ -16,11 +17,11 @@ Names = str | int | Sequence[str | int]
 class Step:
     """A training step with abstract or concrete arguments. Any object with these attributes will do as well.
 
-    fn: the step, plain or already jitted.
+    fn: the step, plain or already jitted (`jax.jit`, `nnx.jit`, `equinox.filter_jit`).
     args, kwargs: pytrees of arrays or `jax.ShapeDtypeStruct`s; static arguments hold their values.
     donate, static: argument names or positions; ignored where `fn` is already jitted.
     example: `example(i) -> (args, kwargs)`, concrete values of loop step i.
-    carry: output position -> name of the argument it replaces in the next step.
+    carry: output position -> name of the argument it replaces in the next step. Default: see `carry.settled`.
     loss_and_grads: `loss_and_grads(*args, **kwargs) -> (loss, grads)`.
     loss_terms: `loss_terms(*args, **kwargs) -> {name: (sum, denominator)}`.
     mesh: a mesh to make current (`jax.set_mesh`) while the step is traced, for code that names axes without a mesh.
@@ -43,7 +44,8 @@ class NormalisedStep:
     """A step with every choice made: names instead of positions, a jitted function, concrete meshes.
 
     `jitted` has `.trace(*args, **kwargs)`. `argument_names` names each of `args` in order, then the keys of `kwargs`.
-    `static` are the names of compile-time constants among them; `carry` maps an output position to an argument name.
+    `static` are the names of compile-time constants among them; `carry` maps an output position to an argument name;
+    it is the step's own word where `carry_given`.
     """
 
     fn: Callable[..., Any]
@@ -54,6 +56,7 @@ class NormalisedStep:
     donate: tuple[str, ...]
     static: tuple[str, ...]
     carry: dict[int, str]
+    carry_given: bool
     example: Callable[[int], Any] | None
     loss_and_grads: Callable[..., Any] | None
     loss_terms: Callable[..., Any] | None
@@ -95,11 +98,25 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
         raise StepFailure(f"the step's `kwargs` is a {type(kwargs).__name__}; expected a mapping")
     args, kwargs = tuple(args), dict(kwargs)
     names = _argument_names(fn, len(args), kwargs)
-    already_jitted = hasattr(fn, "trace") and hasattr(fn, "lower")
+    by_equinox = filtered(fn)
+    fn = unfiltered(fn)
+    already_jitted = by_equinox is None and hasattr(fn, "trace") and hasattr(fn, "lower")
     given = getattr(obj, "static", None)
     # Position 0 is as good an entry as any, so emptiness is not asked by truth.
     static_names = _as_names("static", (static or ()) if given is None or given == () else given, names)
     donate_names = _as_names("donate", () if (donated := getattr(obj, "donate", None)) is None else donated, names)
+    values = dict(zip(names, (*args, *kwargs.values()), strict=True))
+    if by_equinox is not None:
+        static_names = tuple(name for name in names if name in static_names or no_arrays(values[name]))
+        takes = {name: by_equinox.donate_rest if i else by_equinox.donate_first for i, name in enumerate(names)}
+        donate_names = tuple(name for name in names if takes[name] and name not in static_names)
+    functions = {name: _optional_callable(obj, name) for name in ("example", "loss_and_grads", "loss_terms")}
+    always = by_equinox is not None
+    if not already_jitted and (always or any(holds_objects(values[n]) for n in names if n not in static_names)):
+        fn = taking_apart(fn, always)
+        parted = {name: value if name in static_names else apart(value, always) for name, value in values.items()}
+        args, kwargs = tuple(parted[name] for name in names[: len(args)]), {name: parted[name] for name in kwargs}
+        functions = _taking_apart(functions, names[: len(args)], static_names, always)
     jitted = fn
     if not already_jitted:
         positional = names[: len(args)]
@@ -110,6 +127,7 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
             donate_argnums=tuple(i for i, name in enumerate(positional) if name in donate_names) or None,
             donate_argnames=tuple(name for name in kwargs if name in donate_names) or None,
         )
+    carry = getattr(obj, "carry", None)
     return NormalisedStep(
         fn=fn,
         jitted=jitted,
@@ -118,12 +136,25 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
         argument_names=names,
         donate=donate_names,
         static=static_names,
-        carry=_carry(getattr(obj, "carry", None), donate_names, names),
-        example=_optional_callable(obj, "example"),
-        loss_and_grads=_optional_callable(obj, "loss_and_grads"),
-        loss_terms=_optional_callable(obj, "loss_terms"),
+        carry=_carry(carry, donate_names, names),
+        carry_given=carry is not None,
         mesh=getattr(obj, "mesh", None),
+        **functions,
     )
+
+
+def _taking_apart(
+    functions: Mapping[str, Any], names: Sequence[str], static: Sequence[str], always: bool
+) -> dict[str, Any]:
+    """The step's other functions for the same arguments as `fn`."""
+    return {
+        name: None
+        if function is None
+        else example_apart(function, names, static, always)
+        if name == "example"
+        else taking_apart(unfiltered(function), always)
+        for name, function in functions.items()
+    }
 
 
 def _described(obj: Any) -> str:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
+from ..carry import settled
 from ..frames import FramePaths
 from ..leaves import joined, key_name
 from ..step import NormalisedStep
@@ -55,6 +56,7 @@ def evaluate(
     `compare`. Exceptions of user code and of JAX pass through.
     """
     result = Evaluation()
+    step = settled(step)
     with context_of(step):
         functions = ValueFunctions(step)
         args, kwargs = place(step, values, mesh, wide)

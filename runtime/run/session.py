@@ -15,6 +15,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from ...contracts.manifest import Comparison, NotCompared, RunFacts, StepError
+from ..carry import settled
 from ..errors import describe, failure, recognise
 from ..frames import FramePaths
 from ..request import StepFailure, StepRequest
@@ -79,6 +80,7 @@ def run_step(
     """
     # The capture has compiled the same program already; without this its first call would not compile.
     jax.clear_caches()
+    step = settled(step)
     loop = Loop(step, mesh, paths, ranges or {})
     error: StepError | None = None
     comparisons: list[Comparison] = []

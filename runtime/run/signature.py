@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from ..apart import Held, is_held
 from ..leaves import joined
 from ..step import NormalisedStep
 from .values import key_of
@@ -35,7 +36,7 @@ def signature(step: NormalisedStep, args: Sequence[Any], kwargs: Mapping[str, An
     leaves: dict[str, Seen] = {}
     trees: dict[str, Any] = {}
     for argument, value in [*zip(step.positional_names, args, strict=False), *kwargs.items()]:
-        flat, trees[argument] = jax.tree_util.tree_flatten_with_path(value)
+        flat, trees[argument] = jax.tree_util.tree_flatten_with_path(value, is_leaf=is_held)
         for path, leaf in flat:
             leaves[key_of(argument, joined(path))] = _seen(leaf, argument in step.static)
     return Signature(leaves, trees)
@@ -82,6 +83,8 @@ def _differences(now: Signature, before: Signature) -> list[tuple[str, str]]:
 
 
 def _seen(leaf: Any, static: bool) -> Seen:
+    if isinstance(leaf, Held):
+        return _seen(leaf.value, static=True)
     if static:
         return Seen(f"static {type(leaf).__name__}", "", _short(leaf))
     if isinstance(leaf, bool | int | float | complex):

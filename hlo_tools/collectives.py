@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..contracts.manifest import Frame, MeshFact
+from .async_fusions import mark, without_copies
 from .frames import user_frame
 from .instruction import Instruction
 from .loops import executions
@@ -140,7 +141,7 @@ class CollectiveLedger:
 
 
 def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
-    """Every collective instruction of the module as printed, loops multiplied; an async pair is one row.
+    """Every collective instruction of the module as printed, loops multiplied; an async pair or chain is one row.
 
     Without `mesh`, axes are those the program itself names (jax 0.12 prints the user's mesh); made-up names
     (`axis_0`) do not count, and `axes` is None then. Raises ContractLintError for what cannot be read.
@@ -153,6 +154,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
         if opcode in KINDS
     ]
     devices = device_count(module, found)
+    found, started = without_copies(found, module)
     mesh = mesh or named_mesh(found, devices)
     drafts: list[tuple[Instruction, Participants, Transfer]] = []
     cost: dict[str, int] = {}
@@ -188,7 +190,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
                 operand_bytes=moved.operand_bytes * run.count,
                 result_bytes=moved.result_bytes * run.count,
                 ring_bytes=nearest(ring := moved.ring_bytes * run.count),
-                async_=is_asynchronous(carrier or instruction),
+                async_=mark(instruction) in started or is_asynchronous(carrier or instruction),
                 channel_id=instruction.channel_id,
                 loop_depth=run.depth,
                 source=f"{place.path}:{place.line}" if place else None,

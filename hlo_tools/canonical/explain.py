@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from ..collectives import CollectiveLedger
 from .canonical import canonical_ledger
+from .concatenated import separated
 from .drop import Drop
 from .explanation import Explanation, Rewritten
 from .matching import Matching
@@ -30,7 +31,7 @@ def explain(partitioned: CollectiveLedger, optimized: CollectiveLedger) -> Expla
     Both ledgers are of the same step on the same mesh; canonical or as printed. Ledgers read with their modules (rows
     that know their instruction) give the evidence some rewrites need.
     """
-    before, after = Pool.of(canonical_ledger(partitioned)), Pool.of(canonical_ledger(optimized))
+    before, after = (Pool.of(separated(canonical_ledger(ledger))) for ledger in (partitioned, optimized))
     matching = Matching(before, after)
     for old, new, relation in propose(before, after):
         matching.pair(old, new, relation)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ..collectives import Collective
 from ..instruction import Instruction
 from .combined import part_number
+from .fused_values import argument_of, made_by
 from .provenance import MOVES
 
 _MAX_STEPS = 64
@@ -24,7 +25,7 @@ def is_zero_padded(row: Collective) -> bool:
         return False
     shard = row.elements // row.count // row.group_size
     fusions: list[Instruction] = []
-    value = _maker(row.instruction.operands[number], fusions)
+    value = made_by(row.instruction.operands[number], fusions)
     if value is None:
         return False
     if value.opcode == "dynamic-update-slice" and len(value.operands) > 1:
@@ -36,33 +37,6 @@ def is_zero_padded(row: Collective) -> bool:
     return False
 
 
-def _maker(value: Instruction, fusions: list[Instruction]) -> Instruction | None:
-    """The instruction that made a value: moves are looked through, and fusions looked into (and noted)."""
-    for _ in range(_MAX_STEPS):
-        if value.opcode in MOVES and len(value.operands) == 1:
-            value = value.operands[0]
-        elif value.opcode == "fusion" and value.called:
-            fusions.append(value)
-            value = value.called[0].root
-        elif value.opcode == "parameter" and fusions:
-            value = _argument(value, fusions)
-        elif value.opcode == "get-tuple-element" and value.operands[0].opcode == "fusion" and value.operands[0].called:
-            fusions.append(value.operands[0])
-            root, position = value.operands[0].called[0].root, value.tuple_index
-            if root.opcode != "tuple" or position is None or position >= len(root.operands):
-                return None
-            value = root.operands[position]
-        else:
-            return value
-    return None
-
-
-def _argument(parameter: Instruction, fusions: list[Instruction]) -> Instruction:
-    """What the innermost fusion is given for a parameter of its computation; the parameter where that is not known."""
-    fusion, number = fusions.pop(), parameter.parameter_number
-    return fusion.operands[number] if number is not None and number < len(fusion.operands) else parameter
-
-
 def _is_zero(value: Instruction, fusions: list[Instruction]) -> bool:
     """Whether every element is zero, as far as this computation and the fusions around it tell."""
     fusions = list(fusions)
@@ -70,7 +44,7 @@ def _is_zero(value: Instruction, fusions: list[Instruction]) -> bool:
         if value.opcode == "constant":
             return value.operand_text.strip("{} ") in ("0", "-0")
         if value.opcode == "parameter" and fusions:
-            value = _argument(value, fusions)
+            value = argument_of(value, fusions)
         elif value.opcode == "broadcast" or value.opcode in MOVES:
             value = value.operands[0]
         else:

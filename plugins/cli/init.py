@@ -13,7 +13,8 @@ from .options import python_option, timeout_option
 
 @click.command("init")
 @click.argument("entry")
-@click.option("--target", required=True, metavar="T", help="What to compile for, e.g. cpu:8.")
+@click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--target", metavar="T", help="What to compile for, e.g. cpu:8.")
 @click.option("--mesh", metavar="AXES", help="Mesh to build over the devices, e.g. data=2,fsdp=4.")
 @click.option(
     "--arg", "args", multiple=True, metavar="NAME=VALUE", help="Argument of the build function; VALUE is YAML."
@@ -28,7 +29,8 @@ from .options import python_option, timeout_option
 @timeout_option
 def command(
     entry: str,
-    target: str,
+    words: tuple[str, ...],
+    target: str | None,
     mesh: str | None,
     args: tuple[str, ...],
     path: tuple[str, ...],
@@ -42,32 +44,48 @@ def command(
 
     The step is built, traced and compiled once, in a child process; what it does becomes the promise to review. The
     contract passes `verify` as it is written.
+
+    ENTRY may also be `maxtext:FILE.yml`, a MaxText configuration; KEY=VALUE are keys of it, as on MaxText's own command
+    line, and the target is cpu:8 unless given.
     """
     from ...contracts.errors import ContractLintError
     from ...contracts.finding import Location
+    from ...runtime.adapters import adapter_for
     from ..pipeline.hlo import parse_mesh
     from ..pipeline.init import first_contract
     from .output import emit
     from .progress import progress
 
-    file = Path(out or f"{name or entry.partition(':')[0].rpartition('.')[2] or 'train'}.contract.yaml")
+    adapted = adapter_for(entry)
+    if adapted is not None:
+        if mesh or args or path:
+            raise click.UsageError(f"--mesh, --arg and --path are the configuration's to say: write {entry} KEY=VALUE")
+        target = target or adapted[0].target
+    if adapted is None and words:
+        raise click.UsageError(f"unexpected {words[0][:60]!r}: a build function takes --arg NAME=VALUE")
+    if target is None:
+        raise click.UsageError("--target is needed, e.g. --target cpu:8")
+    module = entry.partition(":")[0].rpartition(".")[2] or "train"
+    stem = f"maxtext-{Path(adapted[1]).stem}" if adapted else module
+    file = Path(out or f"{name or stem}.contract.yaml")
     if not file.name.endswith(".contract.yaml"):
         raise click.UsageError(f"-o {file}: a contract's name ends with .contract.yaml")
     if os.path.exists(file) and not force:
         raise ContractLintError("exists already", Location(file.as_posix()), "choose another file with -o, or --force")
+    request: dict[str, Any] = {"entry": entry, "name": name, "args": dict(map(_argument, args)), "path": path}
+    if adapted is not None:
+        found = adapted[0].adapt(adapted[1], dict(map(_argument, words)), target, file.parent)
+        request = {
+            "entry": found.entry,
+            "name": name or found.name,
+            "args": found.args,
+            "reference_args": found.reference_args,
+            "config": found.config,
+            "bindings": found.bindings,
+        }
+    axes = dict(parse_mesh(mesh).axes) if mesh else None
     with progress() as say:
-        report = first_contract(
-            entry,
-            file,
-            target=target,
-            name=name,
-            args=dict(map(_argument, args)),
-            path=path,
-            mesh=dict(parse_mesh(mesh).axes) if mesh else None,
-            python=python,
-            timeout=timeout,
-            say=say,
-        )
+        report = first_contract(out=file, target=target, mesh=axes, python=python, timeout=timeout, say=say, **request)
     code = emit(report, "text", None)
     click.echo(f"\nwrote {file.as_posix()}; read it, then: contract-lint verify {file.as_posix()} --run")
     return code
@@ -78,12 +96,12 @@ def _argument(text: str) -> tuple[str, Any]:
 
     name, equals, value = text.partition("=")
     if not name.isidentifier() or not equals:
-        raise click.UsageError(f"--arg {text[:60]!r}: expected NAME=VALUE")
-    source = Source(Path(), "--arg")
+        raise click.UsageError(f"{text[:60]!r}: expected NAME=VALUE")
+    source = Source(Path(), "VALUE")
     try:
         tree, repeated = read_yaml(decode(value.encode("utf-8", "surrogateescape"), source), source)
     except Unreadable as error:
-        raise click.UsageError(f"--arg {name[:60]}: {error}") from None
+        raise click.UsageError(f"{name[:60]}: {error}") from None
     if repeated:
-        raise click.UsageError(f"--arg {name[:60]}: {repeated[0].message}")
+        raise click.UsageError(f"{name[:60]}: {repeated[0].message}")
     return name, None if tree is None else plain(tree)

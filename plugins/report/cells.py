@@ -16,8 +16,11 @@ def axes(value: Axes) -> str:
 
 
 def mesh(value: tuple[tuple[str, int], ...] | None) -> str:
-    """`data 2 x fsdp 4`."""
-    return " x ".join(f"{name} {size}" for name, size in value) if value else "none"
+    """`data 2 x fsdp 4`; of a mesh with ever so many axes only those that split anything."""
+    if not value:
+        return "none"
+    shown = value if len(value) <= 4 else tuple(axis for axis in value if axis[1] > 1) or value
+    return " x ".join(f"{name} {size}" for name, size in shown)
 
 
 def number(value: int | None) -> str:

@@ -133,7 +133,8 @@ def split_outputs(
                 found["first_moment", joined(path[1:] if isinstance(out, tuple | list) else path)] = _host(leaf)
                 continue
         elif leaf.size <= METRIC_MAX:
-            is_loss = (path and key_name(path[-1]).lower() == "loss") or _lone(step, out)
+            # `loss`, or `learning/loss` as a logger wants it.
+            is_loss = (path and key_name(path[-1]).lower().rpartition("/")[2] == "loss") or _lone(step, out)
             if is_loss or not only_loss:
                 found["loss" if is_loss else "metric", name] = _host(leaf)
             continue

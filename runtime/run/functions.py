@@ -32,7 +32,9 @@ def in_place(step: NormalisedStep, args: Sequence[Any], kwargs: Mapping[str, Any
 
 
 def _is_nnx(kind: type) -> bool:
-    return any(base.__module__.startswith("flax.nnx") for base in kind.__mro__)
+    # nnx.State is a plain tree: a call leaves it alone, or eats it where it is donated.
+    bases = [base.__module__ for base in kind.__mro__]
+    return any(name.startswith("flax.nnx") for name in bases) and "flax.nnx.statelib" not in bases
 
 
 class ValueFunctions:

@@ -32,13 +32,14 @@ class Draft:
     notes: tuple[str, ...]
 
 
-def draft(name: str, step: Mapping[str, Any], target: str, capture: Capture) -> Draft:
+def draft(name: str, step: Mapping[str, Any], target: str, capture: Capture, whole_mesh: bool = True) -> Draft:
     """A contract for the one step of `capture`; `step` holds its entry, path and args.
 
+    `whole_mesh` says that the step needs every axis of its mesh by name, those of size 1 included.
     A section whose facts are missing or do not fit the contract's words is left out with a note.
     """
     found = next(iter(capture.steps.values()))
-    sections = _Sections(found, capture, tensors(found.facts, capture.manifest.mesh))
+    sections = _Sections(found, capture, tensors(found.facts, capture.manifest.mesh), whole_mesh)
     data = {
         "contract": 1,
         "name": name,
@@ -64,13 +65,15 @@ class _Sections:
     step: StepCapture
     capture: Capture
     ledger: TensorLedger
+    whole_mesh: bool = True
     notes: list[str] = field(default_factory=list)
 
     def mesh(self) -> dict[str, Any] | None:
         mesh = self.capture.manifest.mesh
         if mesh is None:
             return None
-        return {"axes": dict(mesh.axes)} | ({"dcn": dict(mesh.dcn)} if mesh.dcn else {})
+        axes = mesh.axes if self.whole_mesh else {name: size for name, size in mesh.axes.items() if size > 1}
+        return {"axes": dict(axes or mesh.axes)} | ({"dcn": dict(mesh.dcn)} if mesh.dcn else {})
 
     def dtypes(self) -> dict[str, str] | None:
         """Only where every role has one dtype: a half-written section would promise the defaults for the rest."""
@@ -91,7 +94,8 @@ class _Sections:
         return None if mixed else {role: next(iter(found)) for role, found in by_role.items()}
 
     def batch(self) -> dict[str, Any] | None:
-        rows = [row for row in self.ledger.of("batch") if row.global_shape]
+        # An input that the step never reads has no placement: jit drops it.
+        rows = [row for row in self.ledger.of("batch") if row.global_shape and row.parameter is not None]
         sizes = {row.global_shape[0] for row in rows}
         axes = {spec[0] if spec else None for spec in map(self.spec, rows)}
         if len(sizes) != 1 or len(axes) != 1 or None in axes:

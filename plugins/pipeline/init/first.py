@@ -10,6 +10,7 @@ from typing import Any
 
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding, Location
+from ....contracts.key import Key
 from ....contracts.load import load_contract
 from ....contracts.manifest import StepError
 from ....hlo_tools.capture import Capture, read_capture
@@ -20,6 +21,7 @@ from ....runtime.targets import target as parse_target
 from ..judged import judged
 from ..report import Report
 from ..targets import require_jax
+from .bound import bound
 from .draft import draft
 from .yaml_text import yaml_text
 
@@ -35,6 +37,9 @@ def first_contract(
     args: Mapping[str, Any] | None = None,
     path: Sequence[str] = (),
     mesh: Mapping[str, int] | None = None,
+    reference_args: Mapping[str, Any] | None = None,
+    config: Mapping[str, str] | None = None,
+    bindings: Mapping[Key, str] | None = None,
     python: str | None = None,
     timeout: float | None = None,
     say: Callable[[str], None] | None = None,
@@ -42,7 +47,8 @@ def first_contract(
     """Build the step of `entry` (`module:function`) for `target`, compile it, and write down what it does.
 
     The contract is written to `out`; `path`, folders for `sys.path`, is noted relative to it. `mesh` is axis -> size;
-    without it a build function that wants a mesh gets one axis `data` over all devices. Findings on the step itself
+    without it a build function that wants a mesh gets one axis `data` over all devices. `reference_args` go into the
+    contract as they are; `config` and `bindings` as in `bound`. Findings on the step itself
     become deviations to review, so that the contract passes as it stands.
     Raises ContractLintError for a step that cannot be built, traced or compiled, and for a file that cannot be written.
     """
@@ -50,14 +56,17 @@ def first_contract(
     tell = say or (lambda _: None)
     parse_target(target)
     with TemporaryDirectory(prefix="contract-lint-") as folder:
-        capture = _look(entry, out, Path(folder), target, args or {}, path, mesh, python, timeout, tell)
+        twin = dict(reference_args or {})
+        capture = _look(entry, out, Path(folder), target, args or {}, twin, path, mesh, python, timeout, tell)
         step: dict[str, Any] = {"entry": entry}
         if path:
             step["path"] = [Path(os.path.relpath(each, out.parent)).as_posix() for each in path]
         if args:
             step["args"] = dict(args)
-        drafted = draft(name or _name(entry), step, target, capture)
-        data = drafted.data
+        if twin:
+            step["reference_args"] = twin
+        drafted = draft(name or _name(entry), step, target, capture, whole_mesh=config is None)
+        data = bound(drafted.data, out.parent, config or {}, bindings or {})
         tell("judging the draft")
         report = _judged(data, drafted.notes, out, capture)
         if findings := _open(report):
@@ -72,6 +81,7 @@ def _look(
     folder: Path,
     target: str,
     args: Mapping[str, Any],
+    reference_args: Mapping[str, Any],
     path: Sequence[str],
     mesh: Mapping[str, int] | None,
     python: str | None,
@@ -92,6 +102,7 @@ def _look(
                 path=[str(Path(each).resolve()) for each in path],
                 fallback_path=fallback,
                 args=dict(args),
+                reference_args=dict(reference_args),
             )
         ],
         project_root=str(root),

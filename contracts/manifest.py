@@ -15,13 +15,19 @@ The manifest names every other file with its sha256.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 CAPTURE_SCHEMA = 1
 
-Phase = Literal["build", "trace", "lower", "compile", "run"]
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+"""A size, a number or a place: never negative, and what XLA itself can hold."""
+Size = Annotated[int, Field(gt=-(1 << 63), lt=1 << 63)]
+"""A dimension of an argument as it was asked for: JAX compiles a batch of -8 without a word, and a rule tells."""
+Positive = Annotated[int, Field(ge=1, lt=1 << 63)]
+
+Phase = Literal["build", "trace", "lower", "compile", "read", "run"]
 
 
 class Fact(BaseModel):
@@ -34,17 +40,17 @@ class Frame(Fact):
     """One Python frame. `path` is relative to the project root where the file lies below it."""
 
     path: str
-    line: int
-    column: int | None = None
+    line: Count
+    column: Count | None = None
     function: str = ""
 
 
 class MeshFact(Fact):
     """The mesh the step was compiled for. Partition i of the program is `device_ids[i]`, in mesh order."""
 
-    axes: dict[str, int]
-    dcn: dict[str, int] = {}
-    device_ids: list[int] = []
+    axes: dict[str, Positive]
+    dcn: dict[str, Positive] = {}
+    device_ids: list[Count] = []
     axis_types: list[str] = []
 
 
@@ -70,9 +76,9 @@ class Provenance(Fact):
 class Manifest(Fact):
     """A capture's table of contents: `files` gives the sha256 of every file beside it."""
 
-    schema_version: int
+    schema_version: Positive
     provenance: Provenance
-    devices: int
+    devices: Positive
     device_kind: str
     mesh: MeshFact | None
     steps: list[str]
@@ -93,32 +99,32 @@ class Leaf(Fact):
 
     argument: str
     path: str
-    shape: list[int]
+    shape: list[Size]
     dtype: str
     weak_type: bool = False
     asked: list[list[str]] | None = None
     spec: list[list[str]] | None = None
-    local_shape: list[int] | None = None
-    bytes: int | None = None
+    local_shape: list[Size] | None = None
+    bytes: Size | None = None
     donated: bool = False
     aliased: bool = False
-    parameter: int | None = None
+    parameter: Count | None = None
 
 
 class CallbackFact(Fact):
     """A host callback, infeed or outfeed in the jaxpr."""
 
     primitive: str
-    loop_depth: int = 0
+    loop_depth: Count = 0
     frames: list[Frame] = []
 
 
 class ConstantFact(Fact):
     """An array closed over by the traced function; `frames` is its first use."""
 
-    shape: list[int]
+    shape: list[Count]
     dtype: str
-    bytes: int
+    bytes: Count
     frames: list[Frame] = []
 
 
@@ -126,16 +132,16 @@ class LoopFact(Fact):
     """A scan or while; `length` is None where it is not static."""
 
     primitive: str
-    length: int | None
-    depth: int
+    length: Count | None
+    depth: Count
     frames: list[Frame] = []
 
 
 class RepeatFact(Fact):
     """`copies` equal blocks of `equations` equations that stand unrolled in one jaxpr; frames of the first."""
 
-    copies: int
-    equations: int
+    copies: Count
+    equations: Count
     frames: list[Frame] = []
 
 
@@ -145,7 +151,7 @@ class DotFact(Fact):
     lhs: str
     rhs: str
     out: str
-    count: int
+    count: Count
     frames: list[Frame] = []
 
 
@@ -153,7 +159,7 @@ class RematFact(Fact):
     """A `jax.checkpoint` region."""
 
     policy: str | None
-    loop_depth: int
+    loop_depth: Count
     frames: list[Frame] = []
 
 
@@ -162,7 +168,7 @@ class AxisUseFact(Fact):
 
     primitive: str
     axes: list[str]
-    shape: list[int]
+    shape: list[Count]
     dtype: str
     frames: list[Frame] = []
 
@@ -170,7 +176,7 @@ class AxisUseFact(Fact):
 class JaxprFacts(Fact):
     """What the traced program holds, independent of any compiler."""
 
-    equations: int
+    equations: Count
     callbacks: list[CallbackFact] = []
     constants: list[ConstantFact] = []
     loops: list[LoopFact] = []
@@ -201,30 +207,36 @@ class CompilerWarning(Fact):
 
 
 class MemoryFacts(Fact):
-    """`CompiledMemoryStats`, bytes per device."""
+    """`CompiledMemoryStats`, bytes per device; `code_bytes` is -1 where the backend does not count its code."""
 
-    argument_bytes: int
-    output_bytes: int
-    alias_bytes: int
-    temp_bytes: int
-    code_bytes: int
+    argument_bytes: Count
+    output_bytes: Count
+    alias_bytes: Count
+    temp_bytes: Count
+    code_bytes: Annotated[int, Field(ge=-1, lt=1 << 63)]
 
 
 class SignatureFact(Fact):
     """One declared input signature and the digest of the program it traces to."""
 
-    shapes: dict[str, list[int]]
+    shapes: dict[str, list[Count]]
     program: str
     difference: str | None = None
 
 
 class StepFacts(Fact):
-    """Everything about one step except its program texts."""
+    """Everything about one step except its program texts.
+
+    `mesh` is the step's own; None in captures that only give that of their first step, in the manifest. `made_from` is
+    the digest of what the contract said about how the step is built; None in captures that do not tell.
+    """
 
     step: str
     entry: str
     entry_frame: Frame | None = None
     fn_frame: Frame | None = None
+    mesh: MeshFact | None = None
+    made_from: str | None = None
     argument_names: list[str] = []
     static: dict[str, str] = {}
     donate: list[str] = []
@@ -244,7 +256,7 @@ class StepFacts(Fact):
 class CompileEvent(Fact):
     """One compile of the step while it ran; `reason` names the argument and both values where JAX says so."""
 
-    index: int
+    index: Count
     reason: str
     argument: str | None = None
     frames: list[Frame] = []
@@ -253,7 +265,7 @@ class CompileEvent(Fact):
 class TransferEvent(Fact):
     """A device value that was read on the host (or a callback that ran) during the loop."""
 
-    index: int
+    index: Count
     kind: str
     frames: list[Frame] = []
 
@@ -267,10 +279,10 @@ class Comparison(Fact):
 
     role: Literal["loss", "metric", "gradient", "first_moment"]
     path: str
-    ratio: float | None
-    error: float | None
-    bound: float | None
-    floor: float | None
+    ratio: Annotated[float, Field(ge=0)] | None
+    error: Annotated[float, Field(ge=0)] | None
+    bound: Annotated[float, Field(ge=0)] | None
+    floor: Annotated[float, Field(ge=0)] | None
     method: str
     sharded: float | None = Field(default=None, description="The value itself, for scalars.")
     reference: float | None = None
@@ -289,11 +301,11 @@ class RunFacts(Fact):
     losses: those that are finite. not_finite: indices of the steps whose loss is not.
     """
 
-    steps: int
+    steps: Positive
     compiles: list[CompileEvent] = []
     transfers: list[TransferEvent] = []
     losses: list[float] = []
-    not_finite: list[int] = []
+    not_finite: list[Count] = []
     comparisons: list[Comparison] = []
     not_compared: list[NotCompared] = []
     error: StepError | None = None

@@ -15,7 +15,16 @@ from pydantic import BaseModel, ValidationError
 
 from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
-from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, RunFacts, StepFacts
+from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, MeshFact, RunFacts, StepFacts
+from .consistency import (
+    PROGRAM,
+    check_assignment,
+    check_facts,
+    check_manifest,
+    check_program,
+    check_run,
+    mesh_of,
+)
 from .module import HloModule, parse_hlo
 from .proto import HloProto, parse_proto
 
@@ -35,10 +44,19 @@ class StepCapture:
     name: str
     facts: StepFacts
 
+    @property
+    def mesh(self) -> MeshFact | None:
+        """The mesh the step was compiled for."""
+        return mesh_of(self.facts, self.reader.manifest)
+
     @cached_property
     def run(self) -> RunFacts | None:
         """What happened when the step was executed; None where it was not."""
-        return self.reader.model(f"{self.name}/run.json", RunFacts)
+        name = f"{self.name}/run.json"
+        found = self.reader.model(name, RunFacts)
+        if found is not None:
+            check_run(found, self.reader.location(name))
+        return found
 
     @cached_property
     def partitioned(self) -> HloModule | None:
@@ -47,8 +65,11 @@ class StepCapture:
 
     @cached_property
     def optimized(self) -> HloModule | None:
-        """The program that runs."""
-        return self._module("optimized.hlo.txt.gz")
+        """The program that runs. Raises ContractLintError where the arguments in the facts are not its parameters."""
+        module = self._module(PROGRAM)
+        if module is not None:
+            check_program(self.facts, self.mesh, module, self._facts_place)
+        return module
 
     @cached_property
     def proto(self) -> HloProto | None:
@@ -58,9 +79,11 @@ class StepCapture:
         if data is None:
             return None
         try:
-            return parse_proto(data)
+            found = parse_proto(data)
         except ContractLintError as error:
             raise ContractLintError(error.message, self.reader.location(name), error.help) from None
+        check_assignment(self.facts, self.reader.manifest.provenance.target, found, self._facts_place)
+        return found
 
     @property
     def jaxpr_text(self) -> str | None:
@@ -76,6 +99,10 @@ class StepCapture:
     def stderr(self) -> str | None:
         """What compiler and user code wrote to file descriptor 2."""
         return self._text("stderr.txt")
+
+    @property
+    def _facts_place(self) -> Location:
+        return self.reader.location(f"{self.name}/facts.json")
 
     def _module(self, file: str) -> HloModule | None:
         name = f"{self.name}/{file}"
@@ -176,19 +203,23 @@ def read_capture(folder: str | os.PathLike[str]) -> Capture:
     """The capture in a folder, all its files verified; programs are parsed later, on demand.
 
     Raises ContractLintError for a folder that is missing, empty or holds half a capture, for a manifest of a newer
-    schema, files that are missing, changed or lie outside, and facts that cannot be read.
+    schema, files that are missing, changed or lie outside, and facts that cannot be read or contradict each other.
     """
     root = Path(folder)
     manifest = _read_manifest(root)
     reader = CaptureReader(root, manifest)
+    check_manifest(manifest, reader.location(MANIFEST))
     reader.verify()
     steps: dict[str, StepCapture] = {}
     for name in manifest.steps:
         if not is_plain_relative(name) or "/" in name:
             raise ContractLintError(f"the step name {name!r} is no folder name", reader.location(MANIFEST))
+        if name in steps:
+            raise ContractLintError(f"the manifest lists step `{name}` twice", reader.location(MANIFEST))
         facts = reader.model(f"{name}/facts.json", StepFacts)
         if facts is None:
             raise ContractLintError(f"the manifest lists no facts for step `{name}`", reader.location(MANIFEST))
+        check_facts(facts, name, manifest, reader.location(f"{name}/facts.json"))
         steps[name] = StepCapture(reader, name, facts)
     return Capture(root, manifest, steps)
 

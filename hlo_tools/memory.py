@@ -170,7 +170,7 @@ def memory(proto: HloProto | None, module: HloModule | None = None, facts: StepF
         output_bytes=stats.output_bytes,
         alias_bytes=stats.alias_bytes,
         temp_bytes=stats.temp_bytes,
-        code_bytes=stats.code_bytes,
+        code_bytes=max(stats.code_bytes, 0),
         state_bytes=_state_bytes(facts),
     )
     made.peak_bytes = made.need_bytes - made.code_bytes
@@ -229,7 +229,7 @@ class _Builder:
             output_bytes=sum(a.size for a in device if a.maybe_live_out),
             alias_bytes=sum(a.size for a in device if a.is_entry_parameter and a.aliased_with_output),
             temp_bytes=sum(a.size for a in device if a.is_temp),
-            code_bytes=self.facts.memory.code_bytes if self.facts and self.facts.memory else 0,
+            code_bytes=max(self.facts.memory.code_bytes, 0) if self.facts and self.facts.memory else 0,
             state_bytes=self.state_bytes,
             peak_index=peak.peak_index if peak else None,
             peak_instruction=peak.peak_instruction if peak else None,

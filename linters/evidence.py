@@ -57,7 +57,7 @@ class StepEvidence:
 
     @property
     def mesh(self) -> MeshFact | None:
-        return self.capture.manifest.mesh
+        return self.step.mesh
 
     @property
     def mesh_section(self) -> MeshSection | None:
@@ -96,8 +96,11 @@ class StepEvidence:
 
     @cached_property
     def memory(self) -> MemoryLedger | None:
+        """Memory of one device by the buffer assignment, else by XLA's own sums; None where there is neither."""
         proto = self.step.proto
-        return None if proto is None else memory(proto, facts=self.facts)
+        if self.facts.memory is None and (proto is None or proto.assignment is None):
+            return None
+        return memory(proto, self.step.optimized if proto is None else None, self.facts)
 
     @cached_property
     def tensor_plan(self) -> TensorPlan | ContractLintError:

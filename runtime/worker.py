@@ -22,6 +22,7 @@ import jax
 from jax.sharding import Mesh
 
 from ..contracts.errors import ContractLintError
+from ..contracts.made_from import made_from
 from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, Provenance, StepFacts
 from . import build, capture
 from .capture import StepCapture
@@ -83,7 +84,8 @@ def capture_request(request: ChildRequest, progress: Callable[[str], None], inpu
             )
         folder = out / step.name
         folder.mkdir()
-        facts = StepFacts(step=step.name, entry=step.entry)
+        digest = made_from(step.entry, step.args, step.reference_args, step.accumulation_arg)
+        facts = StepFacts(step=step.name, entry=step.entry, made_from=digest)
         work = StepCapture(
             request=step, paths=paths, target=chosen, folder=folder, progress=progress, facts=facts, mesh=mesh
         )
@@ -132,6 +134,7 @@ def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh:
         # User code may have closed or replaced them.
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
+    work.update(mesh=capture.mesh_fact(work.mesh, dict(request.mesh.dcn) if request.mesh else {}))
     capture.finish(work, _stderr_from(start))
     if request.run_steps and normalised is not None and work.error is None and work.target.executes:
         work.progress(f"{step.name}: run")

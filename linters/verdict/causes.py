@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from ...contracts.finding import Finding
 
+ANOTHER_PROGRAM = ("JIT209", "SHD214", "DAT203")
+"""Of another build or mesh, or of a batch that cannot be: whatever else is found in such a capture follows from that."""
 REJECTED = ("JIT201", "SHD201")
 SHAPE = ("SEM203", "DAT201", "SEM201", "SEM202", "NUM202")
 PLACEMENT = ("SHD202", "SHD212")
@@ -57,6 +59,12 @@ def fold(findings: Iterable[Finding]) -> list[Finding]:
 
 def _cause(finding: Finding, found: list[Finding]) -> int | None:
     """The index of the finding that explains this one: by rank of its code, a shared place or subject first."""
+    for code in ANOTHER_PROGRAM:
+        if finding.code == code:
+            return None
+        for index, other in enumerate(found):
+            if other.code == code:
+                return index
     for code in SAME_LINE.get(finding.code, ()):
         for index, other in enumerate(found):
             if other.code == code and _same_line(finding, other):

@@ -97,7 +97,7 @@ def _from_capture(capture: Capture, step: str | None, stage: Stage, mesh: MeshFa
     module = chosen.optimized if stage == "optimized" else chosen.partitioned
     if module is None:
         raise ContractLintError(f"holds no {stage} module of step {chosen.name}: it was not compiled that far", place)
-    return Program(chosen.name, module, mesh or capture.manifest.mesh, chosen.facts, lambda: chosen.proto)
+    return Program(chosen.name, module, mesh or chosen.mesh, chosen.facts, lambda: chosen.proto)
 
 
 def _read(path: Path) -> bytes:

@@ -19,7 +19,20 @@ ENTRY main (x: f32[4]) -> f32[4] {
 FACTS = {
     "step": "train",
     "entry": "m:build",
-    "arguments": [{"argument": "x", "path": "", "shape": [4], "dtype": "float32"}],
+    "argument_names": ["x"],
+    "arguments": [
+        {
+            "argument": "x",
+            "path": "",
+            "shape": [4],
+            "dtype": "float32",
+            "spec": [[]],
+            "local_shape": [4],
+            "bytes": 16,
+            "parameter": 0,
+        }
+    ],
+    "jaxpr": {"equations": 1},
 }
 PROVENANCE = {"tool": "0.1.0", "python": "3.11", "contract_digest": "d", "target": "cpu:8"}
 
@@ -82,7 +95,9 @@ def test_programs_are_parsed_once_and_only_when_asked_for(tmp_path: Path) -> Non
 
 
 def test_an_executed_step_has_its_run(tmp_path: Path) -> None:
-    run = json.dumps({"steps": 3, "losses": [1.0, 0.5, 0.25]}).encode()
+    run = json.dumps(
+        {"steps": 3, "losses": [1.0, 0.5, 0.25], "compiles": [{"index": 0, "reason": "first call"}]}
+    ).encode()
     step = read_capture(write(tmp_path, {"train/run.json": run})).steps["train"]
     assert step.run is not None
     assert step.run.losses == [1.0, 0.5, 0.25]
@@ -214,6 +229,9 @@ def test_damaged_facts_are_placed(tmp_path: Path) -> None:
 
 
 def test_a_damaged_proto_is_placed(tmp_path: Path) -> None:
-    step = read_capture(write(tmp_path, {"train/optimized.hlo.pb.gz": gzip.compress(b"\x0a\x7fabc")})).steps["train"]
+    sums = dict.fromkeys(("argument_bytes", "output_bytes", "alias_bytes", "temp_bytes", "code_bytes"), 16)
+    facts = json.dumps(FACTS | {"memory": sums}).encode()
+    damaged = {"train/facts.json": facts, "train/optimized.hlo.pb.gz": gzip.compress(b"\x0a\x7fabc")}
+    step = read_capture(write(tmp_path, damaged)).steps["train"]
     with pytest.raises(ContractLintError, match=r"optimized\.hlo\.pb\.gz.*byte 0"):
         _ = step.proto

@@ -41,7 +41,11 @@ mesh: { axes: { data: 2 } }
 FACTS = {
     "step": "train",
     "entry": "m:build",
-    "arguments": [{"argument": "x", "path": "", "shape": [8], "dtype": "float32"}],
+    "arguments": [
+        {"argument": "x", "path": "", "shape": [8], "dtype": "float32"}
+        | {"spec": [[]], "local_shape": [8], "bytes": 32, "parameter": 0}
+    ],
+    "jaxpr": {"equations": 1},
 }
 
 

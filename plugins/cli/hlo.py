@@ -80,6 +80,20 @@ def tensors(**options: Any) -> None:
     _show(tensors_of, options)
 
 
+@command.command("roofline", short_help="FLOPs, bytes and the least time of a step.")
+@shared
+@click.option(
+    "--target",
+    metavar="TARGET",
+    help="Hardware to bound the time on, e.g. tpu:v5e:4x4 or cuda:h100:1x8; default: a capture's own.",
+)
+def roofline(target: str | None, **options: Any) -> None:
+    """What one step asks of each device, and the least time that takes: a bound, never a prediction."""
+    from ..pipeline.hlo import roofline_of
+
+    _show(lambda program: roofline_of(program, target), options)
+
+
 def _show(ledger_of: Callable[[Any], Any], options: dict[str, Any]) -> None:
     from ..pipeline.hlo import open_program, parse_mesh
     from ..report.ledgers import render_ledger

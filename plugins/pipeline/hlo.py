@@ -13,11 +13,14 @@ from typing import Literal, TypeVar
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.manifest import MeshFact, StepFacts
+from ...contracts.target_name import parse_target
 from ...hlo_tools.capture import MANIFEST, Capture, gunzip, read_capture
 from ...hlo_tools.collectives import CollectiveLedger, collectives
+from ...hlo_tools.cost import cost
 from ...hlo_tools.memory import MemoryLedger, memory
 from ...hlo_tools.module import HloModule, parse_hlo
 from ...hlo_tools.proto import HloProto, parse_proto
+from ...hlo_tools.roofline import Roofline, roofline
 from ...hlo_tools.summary import SummaryLedger, summary
 from ...hlo_tools.tensors import TensorLedger, tensors
 
@@ -30,13 +33,14 @@ _AXIS = re.compile(r"([A-Za-z_]\w*)=([1-9][0-9]{0,8})")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program. `facts` and `mesh` are known for captures; `proto` is read on demand, None for text."""
+    """One program. `facts`, `mesh` and `target` are known for captures; `proto` is read on demand, None for text."""
 
     name: str
     module: HloModule
     mesh: MeshFact | None
     facts: StepFacts | None
     proto: Callable[[], HloProto | None]
+    target: str | None = None
 
 
 def open_program(
@@ -94,10 +98,11 @@ def _from_capture(capture: Capture, step: str | None, stage: Stage, mesh: MeshFa
     chosen = next(iter(capture.steps.values())) if step is None else capture.steps.get(step)
     if chosen is None:
         raise ContractLintError(f"holds no step {step!r}, only {names}", place)
+    target = capture.manifest.provenance.target
     module = chosen.optimized if stage == "optimized" else chosen.partitioned
     if module is None:
         raise ContractLintError(f"holds no {stage} module of step {chosen.name}: it was not compiled that far", place)
-    return Program(chosen.name, module, mesh or chosen.mesh, chosen.facts, lambda: chosen.proto)
+    return Program(chosen.name, module, mesh or chosen.mesh, chosen.facts, lambda: chosen.proto, target)
 
 
 def _read(path: Path) -> bytes:
@@ -134,8 +139,25 @@ def tensors_of(program: Program) -> TensorLedger:
     return tensors(program.facts, program.mesh)
 
 
+def roofline_of(program: Program, target: str | None = None) -> Roofline:
+    """What the program asks of each device, and the bound on `target` (default: the capture's).
+
+    Raises ContractLintError for a target that is none.
+    """
+    name = target or program.target
+    try:
+        parsed = parse_target(name) if name else None
+    except ValueError as error:
+        raise ContractLintError(f"--target {name!r}: {error}") from None
+    need = memory_of(program).need_bytes if _knows_memory(program) else None
+    return roofline(cost(program.module), collectives(program.module, program.mesh), parsed, need)
+
+
+def _knows_memory(program: Program) -> bool:
+    proto = program.proto()
+    return bool((proto is not None and proto.assignment is not None) or (program.facts and program.facts.memory))
+
+
 def summary_of(program: Program) -> SummaryLedger:
     """The program at a glance; without memory where nothing is known of it."""
-    proto = program.proto()
-    known = (proto is not None and proto.assignment is not None) or (program.facts and program.facts.memory)
-    return summary(program.module, program.mesh, memory_of(program) if known else None)
+    return summary(program.module, program.mesh, memory_of(program) if _knows_memory(program) else None)

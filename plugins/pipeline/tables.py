@@ -101,6 +101,65 @@ class RunTable:
         return max(ratios) if ratios else None
 
 
+@dataclass(frozen=True, slots=True)
+class AxisRow:
+    """Bytes that one device sends in one step over some mesh axes: inside a slice or host, and between them."""
+
+    axes: Axes
+    link_bytes: int
+    network_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRow:
+    """What one step asks of one resource of a device, and the seconds that takes at the published rate."""
+
+    name: str
+    amount: int
+    unit: Literal["FLOP", "byte"]
+    rate: float | None
+    seconds: float
+    binds: bool
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastTable:
+    """What one step costs one device, and the least time it takes there: a bound, never a prediction.
+
+    Without published peaks (`no_bound` says why) there are no resources and nothing is bounded. Tokens and model FLOPs
+    are those of the whole step on all devices.
+    """
+
+    target: str | None
+    devices: int
+    flops: int
+    matrix_flops: tuple[tuple[str, int], ...]
+    vector_flops: int
+    transcendentals: int
+    hbm_bytes: int
+    host_bytes: int
+    link: str
+    network: str
+    collectives: tuple[AxisRow, ...]
+    resources: tuple[ResourceRow, ...]
+    bound_seconds: float | None
+    binding: str | None
+    no_bound: str | None
+    need_bytes: int | None
+    capacity_bytes: int | None
+    capacity_source: str | None
+    tokens: int | None
+    tokens_per_second_max: float | None
+    model_flops: int | None
+    model_formula: str | None
+    mfu_max: float | None
+    assumptions: tuple[str, ...]
+    not_counted: tuple[tuple[str, int], ...]
+    unknown_loops: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepTables:
     """One step on one target."""
@@ -117,6 +176,7 @@ class StepTables:
     """The named rewrites that lead from the partitioned to the optimised module."""
     memory: MemoryTable | None = None
     tensors: tuple[TensorRow, ...] = ()
+    forecast: ForecastTable | None = None
     run: RunTable | None = None
 
     def as_json(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ...hlo_tools.collectives import Collective, CollectiveLedger, Total
 from ...hlo_tools.tensors import STATE_CLASSES as KEPT
 from ...linters.evidence import StepEvidence
 from ...linters.program.match import Group, Problem, Promise, differences, promises, row_axes
+from .forecast import forecast
 from .tables import CollectiveRow, CollectiveVerdict, ComparisonRow, MemoryTable, RunTable, StepTables, TensorRow
 
 STATE_CLASSES = ("parameter", "optimizer_slot")
@@ -33,6 +34,7 @@ def tabulate(evidence: StepEvidence) -> StepTables:
         rewrites=_rewrites(evidence),
         memory=_memory(evidence),
         tensors=_tensors(evidence),
+        forecast=forecast(evidence),
         run=_run(evidence),
     )
 
@@ -129,6 +131,8 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
     section = evidence.contract.memory
     limits = dict(section.classes) if section is not None else {}
     live = ledger.by_class
+    # Sums alone tell no class from another: a limit beside 0 bytes would look kept.
+    classes = dict.fromkeys([*live, *limits]) if ledger.method != "compiled-stats" else ()
     return MemoryTable(
         need_bytes=ledger.need_bytes,
         peak_bytes=ledger.peak_bytes,
@@ -140,7 +144,7 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
         state_bytes=ledger.state_bytes,
         state_plan_bytes=_state_plan(evidence),
         hbm_bytes=section.hbm if section is not None else None,
-        by_class=tuple((name, live.get(name, 0), limits.get(name)) for name in dict.fromkeys([*live, *limits])),
+        by_class=tuple((name, live.get(name, 0), limits.get(name)) for name in classes),
     )
 
 

@@ -8,11 +8,13 @@ from typing import Any, Literal
 
 from ...hlo_tools.collectives import CollectiveLedger
 from ...hlo_tools.memory import MemoryLedger
+from ...hlo_tools.roofline import Roofline
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import TensorLedger
 from .ledger_text import collectives_text, memory_text, summary_text, tensors_text
+from .roofline import roofline_markdown, roofline_text
 
-Ledger = CollectiveLedger | MemoryLedger | TensorLedger | SummaryLedger
+Ledger = CollectiveLedger | MemoryLedger | TensorLedger | SummaryLedger | Roofline
 LedgerFormat = Literal["text", "json", "markdown"]
 
 _TEXT: dict[type, Callable[[Any, int, bool], str]] = {
@@ -20,6 +22,7 @@ _TEXT: dict[type, Callable[[Any, int, bool], str]] = {
     MemoryLedger: memory_text,
     TensorLedger: tensors_text,
     SummaryLedger: summary_text,
+    Roofline: roofline_text,
 }
 
 
@@ -43,6 +46,7 @@ def markdown(ledger: Ledger) -> str:
         CollectiveLedger: collectives_markdown,
         MemoryLedger: memory_markdown,
         TensorLedger: tensors_markdown,
+        Roofline: roofline_markdown,
     }
     if isinstance(ledger, SummaryLedger):
         parts = [f"### {ledger.module}: {ledger.instructions:,} instructions, {ledger.partitions:,} partitions\n"]

@@ -8,8 +8,9 @@ from functools import partial
 
 from ...contracts.model import format_bytes
 from ..pipeline.report import Report, Root
-from ..pipeline.tables import StepTables
+from ..pipeline.tables import ForecastTable, StepTables
 from .cells import axes, bytes_or_dash, compared, mesh, number, versus
+from .forecast import forecast_rows, sources, statements
 from .printable import cut, one_line, place, plural, sentence
 from .verdict import consequences, counts, headline, title, verdict
 
@@ -148,6 +149,8 @@ def _step(tables: StepTables) -> str:
             for row in tables.tensors
         ]
         parts.append(_table(("tensors", "count", "bytes per device", "plan", "replicated"), rows))
+    if tables.forecast is not None:
+        parts += _forecast(tables.forecast)
     if tables.run is not None:
         run = tables.run
         parts.append(
@@ -167,6 +170,16 @@ def _step(tables: StepTables) -> str:
             for what, why in run.not_compared[:SHOWN_ROWS]
         ]
     return _folded(name, "\n\n".join(parts) or "No table.")
+
+
+def _forecast(forecast: ForecastTable) -> list[str]:
+    """The bound by resource, then what it says and what it rests on."""
+    rows = [tuple(escape(cell) for cell in row) for row in forecast_rows(forecast)[:SHOWN_ROWS]]
+    columns = ("forecast per device: a bound", "needs", "peak rate", "at least", "")
+    said = [f"- {escape(cut(line, ROW_CHARACTERS))}" for line in statements(forecast)]
+    rests = [f"- {escape(cut(line, ROW_CHARACTERS))}" for line in (*forecast.assumptions, *sources(forecast))]
+    parts = [_table(columns, rows)] if rows else []
+    return [*parts, "\n".join(said), _folded("what the forecast rests on", "\n".join(rests))]
 
 
 def _folded(summary: str, body: str) -> str:

@@ -13,6 +13,7 @@ from ...contracts.model import format_bytes
 from ..pipeline.resolved import ResolvedRow
 from ..pipeline.tables import CollectiveRow, MemoryTable, RunTable, StepTables, TensorRow
 from .cells import axes, bytes_or_dash, compared, mesh, number
+from .forecast import forecast_text
 from .printable import one_line, plural
 
 MARKS = {
@@ -42,6 +43,8 @@ def step_tables(tables: StepTables, width: int) -> list[RenderableType]:
         parts += ["", _memory(tables.memory)]
     if tables.tensors:
         parts += ["", _tensors(tables.tensors)]
+    if tables.forecast is not None:
+        parts += ["", *forecast_text(tables.forecast)]
     if tables.run is not None:
         parts += ["", *_run(tables.run)]
     return parts

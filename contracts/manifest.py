@@ -288,11 +288,24 @@ class Comparison(Fact):
     reference: float | None = None
 
 
+NOT_FINITE_EITHER = "it is not finite on one device either"
+"""Why a value was not compared that is NaN or infinite on the mesh and on one device alike."""
+
+
 class NotCompared(Fact):
-    """What could not be judged, and why."""
+    """What could not be judged, and why. The reason is a sentence; a stack or a listing may follow it."""
 
     what: str
     reason: str
+
+    @property
+    def sentence(self) -> str:
+        """The reason in one line: its first, or what a Python traceback in it ends with."""
+        lines = [line.strip() for line in self.reason.splitlines() if line.strip()]
+        before, traceback, _ = self.reason.partition("Traceback (most recent call last)")
+        if traceback:
+            return f"{' '.join(before.split())} {lines[-1]}".strip()
+        return lines[0].removesuffix(":") if lines else "no reason is given"
 
 
 class RunFacts(Fact):

@@ -215,5 +215,5 @@ def _run(evidence: StepEvidence) -> RunTable | None:
             )
             for row in run.comparisons
         ),
-        not_compared=tuple((row.what, row.reason) for row in run.not_compared),
+        not_compared=tuple((row.what, row.sentence) for row in run.not_compared),
     )

@@ -78,7 +78,8 @@ class ReferenceRun:
         report = self._out.with_suffix(".report")
         if not report.is_file():
             text = self._stderr.read_text(errors="replace").strip()
-            return f"its process ended with code {code}: {text[-_TAIL:]}"
+            last = text.splitlines()[-1].strip() if text else "it said nothing"
+            return f"its process ended with code {code}: {last[:_TAIL]}"
         said = json.loads(report.read_text())
         return cast(str, said["error"]) if said["error"] else _read(self._out, said)
 

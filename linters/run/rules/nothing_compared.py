@@ -35,12 +35,12 @@ NO_LOSS = "the step gives neither a loss, nor a metric, nor gradients that could
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
     run = evidence.run
-    if run is None or run.error is not None or run.comparisons or not run.not_compared:
+    if run is None or run.error is not None or run.comparisons:
         return
     reasons = [f"{item.what}: {item.reason}" for item in run.not_compared]
     key = format_key(_key(evidence, " ".join(item.reason for item in run.not_compared)))
     failed = next((item for item in run.not_compared if item.what == WHOLE), None)
-    reason = NO_LOSS if failed is None else failed.reason
+    reason = NO_LOSS if failed is None else failed.sentence
     yield RULE.finding(
         f"nothing was compared with one device: {reason}",
         subject=evidence.name,

@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...contracts.manifest import Comparison
+from ...contracts.manifest import NOT_FINITE_EITHER, Comparison
 
 Role = Literal["loss", "metric", "gradient", "first_moment"]
 
@@ -66,7 +66,7 @@ def judge(role: Role, path: str, runs: Runs, roundoff: float) -> Comparison | st
         return _exact(role, path, runs)
     finite = all(np.isfinite(a.astype(np.float64)).all() for a in (runs.one, reference, *runs.moved))
     if not finite:
-        return "it is not finite on one device either"
+        return NOT_FINITE_EITHER
     roundoff = max(roundoff, roundoff_of(runs.sharded.dtype))
     size = norm2(reference)
     moved = max((norm2(_difference(m, runs.one)) for m in runs.moved), default=0.0)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...contracts.finding import Finding
 
 ANOTHER_PROGRAM = ("JIT209", "SHD214", "DAT203")
-"""Of another build or mesh, or of a batch that cannot be: whatever else is found in such a capture follows from that."""
+"""Of another build or mesh, or of a batch that cannot be: all else that is found in such a capture follows from it."""
 REJECTED = ("JIT201", "SHD201")
 SHAPE = ("SEM203", "DAT201", "SEM201", "SEM202", "NUM202")
 PLACEMENT = ("SHD202", "SHD212")

@@ -1,7 +1,7 @@
 """Fields of an HloInstructionProto spelt as HLO text prints them, so that both kinds of input read alike.
 
-Field numbers: xla/service/hlo.proto, xla/xla_data.proto. Attributes that no ledger reads (windows, convolution, gather
-and scatter numbers, shardings, original values, ...) are left out.
+Field numbers: xla/service/hlo.proto, xla/xla_data.proto. Attributes that no ledger reads (gather and scatter numbers,
+shardings, original values, ...) are left out.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import pack, unpack_from
 from typing import TYPE_CHECKING
 
-from . import wire
+from . import proto_windows, wire
 
 if TYPE_CHECKING:
     from .proto import InstructionProto, ModuleProto
@@ -296,11 +296,15 @@ _GROUPED = frozenset(
 )
 _PRINTERS: dict[int, Callable[[bytes, wire.Field], dict[str, str]]] = {
     11: _word("kind"),
+    15: proto_windows.window,
+    16: proto_windows.dim_labels,
     26: _channel,
     28: _string("custom_call_target"),
     30: _dot,
     43: _backend_config,
     47: _flag("is_host_transfer"),
+    50: proto_windows.count("feature_group_count"),
+    58: proto_windows.count("batch_group_count"),
     63: _word("direction"),
     65: _flag("custom_call_has_side_effect"),
     68: _frontend_attributes,
@@ -308,6 +312,7 @@ _PRINTERS: dict[int, Callable[[bytes, wire.Field], dict[str, str]]] = {
     77: _api_version,
     79: _string("async_execution_thread"),
     87: _device_list,
+    90: proto_windows.ragged,
     92: _iota_list,
     93: _mesh_groups,
 }

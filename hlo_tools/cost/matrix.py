@@ -90,8 +90,8 @@ def _ragged(instruction: Instruction) -> Work | None:
     ragged = set(_integers(attributes.get("lhs_ragged_dims", "")))
     if plain is None or not ragged & set(_integers(attributes.get("lhs_contracting_dims", ""))):
         return plain
-    groups = instruction.operands[2].shape.elements if len(instruction.operands) > 2 else 1
-    return Work(plain.dtype, plain.flops // max(groups, 1))
+    sizes = instruction.operands[2].shape.dims if len(instruction.operands) > 2 else ()
+    return Work(plain.dtype, plain.flops // max(sizes[-1] if sizes else 1, 1))
 
 
 def _convolution(instruction: Instruction, lhs: Shape, rhs: Shape, result: Shape) -> Work | None:

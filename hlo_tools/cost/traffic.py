@@ -14,7 +14,7 @@ from ..module import Computation
 from ..shape import Shape
 from .demand import CHANGES, TAKES, Demand, partial, written
 from .matrix import call_target
-from .opcodes import FREE_CALLS, PLUMBING, SUFFIXES
+from .opcodes import FREE_CALLS, PLUMBING, SUFFIXES, base
 
 _HOST_MEMORY = 5
 
@@ -44,13 +44,13 @@ class Traffic:
     def of(self, instruction: Instruction) -> Bytes:
         """One execution of an instruction outside fusions."""
         opcode = instruction.opcode
-        if opcode in PLUMBING:
+        if opcode in PLUMBING or opcode == "recv":
             return NOTHING
-        if opcode.endswith(SUFFIXES):
+        if opcode.endswith(SUFFIXES) or opcode == "send":
             return self._asynchronous(instruction)
         if opcode in TAKES:
-            moved = self.size(instruction.shape)
-            return moved + moved + self._sum(instruction.operands[1:])
+            taken = self._taken(instruction, instruction.shape.elements)
+            return taken + self.size(instruction.shape) + self._sum(instruction.operands[1:])
         if opcode in CHANGES:
             return self._changed(instruction)
         if opcode == "custom-call" and call_target(instruction) in FREE_CALLS:
@@ -84,10 +84,17 @@ class Traffic:
         return NOTHING if _on_chip(shape, space) else Bytes(device=size)
 
     def _asynchronous(self, instruction: Instruction) -> Bytes:
-        """A start reads its operands, the done of it writes the result."""
-        if instruction.opcode.endswith("-start"):
+        """A start (a send is one) reads its operands, the done of it writes the result."""
+        parts = instruction.shape.parts
+        if instruction.opcode.endswith("-start") and base(instruction.opcode) in TAKES and len(parts) > 1:
+            return self._taken(instruction, parts[1].elements) + self._sum(instruction.operands[1:])
+        if instruction.opcode.endswith("-start") or instruction.opcode == "send":
             return self._sum(instruction.operands)
         return self.size(instruction.shape) if instruction.opcode.endswith("-done") else NOTHING
+
+    def _taken(self, instruction: Instruction, elements: int) -> Bytes:
+        """What a slice or gather reads of its first operand."""
+        return self._part(instruction.operands[0].shape, elements) if instruction.operands else NOTHING
 
     def _sum(self, values: Sequence[Instruction]) -> Bytes:
         device = host = 0

@@ -11,6 +11,7 @@ from .yaml_nodes import MAX_BYTES, Node, Source, Unreadable, decode, read_yaml
 
 MAX_FILES = 64
 MAX_READ = MAX_BYTES + 1
+BEGINS = "a contract begins with `contract: 1` at the left margin; `contract-lint init` writes one"
 
 
 class Reader:
@@ -49,9 +50,10 @@ class Reader:
         try:
             tree, findings = read_yaml(self.text(source), source)
             if tree is None:
-                raise Unreadable(first_line, "the file is empty")
+                raise Unreadable(first_line, "the file is empty", BEGINS)
             if not isinstance(tree.value, dict):
-                raise Unreadable(tree.place, "a contract is a mapping of sections")
+                found = "a list" if isinstance(tree.value, list) else "a single value"
+                raise Unreadable(tree.place, f"a contract is a mapping of sections, found {found}", BEGINS)
         except Unreadable as error:
             self.complete = False
             self.findings.append(error.finding)

@@ -17,6 +17,7 @@ from .key import Key, format_key
 from .model import Contract
 from .problems import INVALID_VALUE, MISSING_KEY, UNKNOWN_KEY
 from .suggest import did_you_mean, nearest
+from .yaml_nodes import resolve_scalar
 
 _EXPECTED = {
     "string_type": "text",
@@ -33,6 +34,8 @@ _EXPECTED = {
     "date_type": "a date such as 2027-03-01",
 }
 _ABSENT = object()
+_EMPTY = '""'
+_UNSEEN = "\u00a0\u2007\u202f\u3000"
 _QUOTED = re.compile(r"'([^']*)'")
 
 
@@ -126,6 +129,8 @@ def _finding(key: Key, errors: list[ErrorDetails], document: Document) -> Findin
     if words and isinstance(errors[0]["input"], (str, dict)):
         near = nearest(found, words)
         help_line = f"did you mean `{near}`?" if near else None
+    if _looks_otherwise(errors[0]["input"]):
+        help_line = "leave out the quotes"
     return INVALID_VALUE.at(
         place,
         f"`{spelled}` must be {expected}, found {found}",
@@ -167,25 +172,37 @@ def _short(value: Any) -> str:
     if value == "":
         return "empty text"
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    text = text if len(text) <= 60 else text[:57] + "..."
+    return f'the text "{text}"' if _looks_otherwise(value) else text
+
+
+def _looks_otherwise(value: Any) -> bool:
+    """Whether a text would be a number, true or false without its quotes."""
+    return isinstance(value, str) and len(value) <= 60 and not isinstance(resolve_scalar(value), str)
 
 
 def _unknown(key: Key, document: Document) -> Finding:
     name = str(key[-1])
     siblings = set(fields_at(key[:-1], document.data))
     near = nearest(name, siblings)
+    before, colon, _ = name.partition(":")
+    odd = next((character for character in name if not character.isprintable() or character in _UNSEEN), None)
     elsewhere = [format_key((*path, name)) for path in _section_paths() if name in fields_at(path, {})]
-    if near is None and elsewhere:
+    if odd is not None:
+        help_line = f"it holds the character U+{ord(odd):04X}, which cannot be seen or looks like a blank: delete it"
+    elif colon and before in siblings:
+        help_line = f"write a blank behind the colon: `{before}: ...`"
+    elif near is None and elsewhere:
         help_line = f"`{name}` belongs to `{elsewhere[0].rpartition('.')[0] or 'the top level'}`"
     else:
         help_line = did_you_mean(name, siblings)
     owner = f"`{format_key(key[:-1])}`" if len(key) > 1 else "a contract"
     return UNKNOWN_KEY.at(
         document.place(key),
-        f"{owner} has no key `{name}`",
+        f"{owner} has no key `{name or _EMPTY}`",
         key=format_key(key),
         expected=near,
-        found=name,
+        found=name or _EMPTY,
         help=help_line,
     )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
     DocumentStartEvent,
@@ -30,11 +30,13 @@ from ruamel.yaml.reader import ReaderError
 from .finding import Finding, Location
 from .key import Key, format_key
 from .problems import DUPLICATE_KEY, UNREADABLE
+from .yaml_words import reworded
 
 MAX_BYTES = 2 * 1024 * 1024
 MAX_LINE = 100_000
 MAX_DEPTH = 50
 MAX_NODES = 50_000
+MAX_INTEGER = 2**64 - 1
 
 Scalar = str | int | float | bool | None
 
@@ -164,7 +166,8 @@ class _Builder:
 
     def _name(self, parent: _Open, event: NodeEvent, span: Location) -> None:
         if not isinstance(event, ScalarEvent):
-            raise Unreadable(span, "a key must be a plain name", "write the key as text")
+            help = "write the key as text; templates such as `{{ name }}` are not filled in"
+            raise Unreadable(span, "a key must be a plain name", help)
         self._count(1, span)
         if _SURROGATE.search(str(event.value)):
             raise Unreadable(span, "half a surrogate pair is not a character")
@@ -246,7 +249,8 @@ class _Builder:
         if not isinstance(tag, str):
             return None
         if self.strict:
-            raise Unreadable(span, f"tag `{tag[:60]}` is not allowed", "a contract holds plain values only")
+            written = tag.replace("tag:yaml.org,2002:", "!!", 1)
+            raise Unreadable(span, f"tag `{written[:60]}` is not allowed", "a contract holds plain values only")
         return tag
 
     def _scalar(self, event: ScalarEvent, span: Location) -> Scalar:
@@ -256,9 +260,12 @@ class _Builder:
         if event.style is not None:
             return text
         try:
-            return resolve_scalar(text)
+            value = resolve_scalar(text)
         except ValueError as error:
-            raise Unreadable(span, f"the number has {len(text):,} digits") from error
+            raise Unreadable(span, f"the number has {len(text):,} digits: no size is that large") from error
+        if self.strict and isinstance(value, int) and abs(value) > MAX_INTEGER:
+            raise Unreadable(span, f"the number {text[:40]} does not fit into 64 bits: no size is that large")
+        return value
 
     def _span(self, event: Event) -> Location:
         start, end = event.start_mark, event.end_mark
@@ -333,17 +340,12 @@ def _events(text: str, source: Source) -> Iterator[Event]:
     except ReaderError as error:
         before = text[: error.position] if isinstance(error.position, int) else ""
         place = Location(source.name, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
-        raise Unreadable(place, "a control character is not allowed in YAML") from error
+        name = f"U+{error.character:04X}" if isinstance(error.character, int) else "of no name"
+        raise Unreadable(place, f"the control character {name} is not allowed in YAML", "delete it") from error
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        known = isinstance(mark, StringMark)
-        place = Location(source.name, mark.line + 1, mark.column + 1) if known else Location(source.name)
-        raise Unreadable(place, f"not YAML: {_sentence(error)}") from error
+        mark, message, help = reworded(error)
+        place = Location(source.name, mark.line + 1, mark.column + 1) if mark is not None else Location(source.name)
+        raise Unreadable(place, f"not YAML: {message}", help) from error
     except (YAMLError, ValueError, ArithmeticError, LookupError, TypeError, AttributeError, AssertionError) as error:
         # ruamel's scanner converts escapes and directives unchecked: hostile text ends it with any of these.
         raise Unreadable(Location(source.name), f"not YAML: {str(error)[:200] or type(error).__name__}") from error
-
-
-def _sentence(error: MarkedYAMLError) -> str:
-    parts = [str(part).strip() for part in (error.context, error.problem) if part]
-    return ", ".join(parts)[:200] or "syntax error"

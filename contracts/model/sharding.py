@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
@@ -41,6 +41,8 @@ class TargetSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _plain_name(cls, value: Any) -> Any:
+        if not isinstance(value, (str, dict, cls)):
+            raise ValueError("expected a target such as cpu:8, or a mapping with `target` and `mesh`")
         return {"target": value} if isinstance(value, str) else value
 
     @classmethod
@@ -60,6 +62,9 @@ class AccumulationSection(Section):
 
     microbatches: int = Field(default=1, ge=1, description="Microbatches in one step.")
     arg: str | None = Field(default=None, description="The build argument that sets the number of microbatches.")
+    reduce: Literal["once", "free"] = Field(
+        default="free", description="once: gradients are summed over devices after the last microbatch, not in each."
+    )
 
 
 def _pattern(value: str) -> str:

@@ -17,6 +17,7 @@ from ..watch import Compile, Watch, watch
 from ..watch.transfers import quiet
 from .draw import Range, draw
 from .evaluate import split_outputs
+from .example import example_of
 from .functions import context_of, in_place
 from .signature import Signature, explain, signature
 from .values import place
@@ -47,19 +48,7 @@ class Loop:
         """
         if self.step.example is None:
             return place(self.step, draw(self.step, index, self.ranges), self.mesh)
-        given = self.step.example(index)
-        fits = isinstance(given, tuple | list) and len(given) == 2
-        if not fits or not isinstance(given[0], tuple | list) or not isinstance(given[1], Mapping):
-            raise StepFailure(
-                f"example({index}) returned a {type(given).__name__}; expected (args, kwargs): a tuple with one entry "
-                "for each positional argument, and a mapping",
-            )
-        args, kwargs = tuple(given[0]), dict(given[1])
-        if len(args) != len(self.step.args) or kwargs.keys() - set(self.step.argument_names):
-            raise StepFailure(
-                f"example({index}) returned {len(args)} positional arguments and the keywords ({', '.join(kwargs)}); "
-                f"the step takes ({', '.join(self.step.argument_names)})",
-            )
+        args, kwargs = example_of(self.step, index, self.paths)
         return self._placed(args, kwargs)
 
     def _placed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:

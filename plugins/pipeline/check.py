@@ -31,7 +31,8 @@ def check(
     """
     require_known([*select, *ignore])
     named = {os.path.realpath(path) for path in paths if not os.path.isdir(path)}
-    contracts = [path for path in find_contracts(paths) if not _excluded(path, exclude)]
+    there = find_contracts(paths)
+    contracts = [path for path in there if not _excluded(path, exclude)]
     loaded, unreadable = [], []
     for path in contracts:
         if os.path.realpath(path) in named:
@@ -49,7 +50,7 @@ def check(
         contracts=tuple(each.path for each in loaded),
         resolved=resolved_rows(loaded),
         fail_on=fail_on,
-        proof="no finding" if count else f"nothing to check, no *.contract.yaml at {_listed(paths)}",
+        proof=None if count else _nothing(paths, len(there)),
     )
 
 
@@ -63,6 +64,20 @@ def _excluded(path: Path, exclude: Sequence[str]) -> bool:
     spellings = [path, *path.parents]
     return any(fnmatch(each.as_posix(), pattern.rstrip("/")) for pattern in exclude for each in spellings) or any(
         fnmatch(path.name, pattern) for pattern in exclude
+    )
+
+
+def _nothing(paths: Sequence[Path], excluded: int) -> str:
+    """Why there was nothing to check, and how a contract is made."""
+    if excluded:
+        return (
+            f"all {excluded} contracts at {_listed(paths)} are excluded"
+            if excluded > 1
+            else (f"the one contract at {_listed(paths)} is excluded")
+        )
+    return (
+        f"no *.contract.yaml at {_listed(paths)}; `contract-lint init my_pkg.train:build --target cpu:8` writes a "
+        "first one from a step"
     )
 
 

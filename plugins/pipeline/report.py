@@ -80,6 +80,11 @@ class Report:
         return [root for root in self.new_roots() if SEVERITY_RANK[root.severity] >= limit]
 
     @property
+    def nothing_checked(self) -> bool:
+        """Whether `check` met no contract: a pass that proves nothing."""
+        return self.verb == "check" and not self.contracts and not self.findings
+
+    @property
     def exit_code(self) -> int:
         return 1 if self.failing() else 0
 
@@ -106,4 +111,15 @@ def report(findings: Iterable[Finding], **fields: Any) -> Report:
         replace(finding, caused_by=None) if finding.caused_by and finding.caused_by not in fingerprints else finding
         for finding in standing
     ]
-    return Report(findings=tuple(standing), **fields)
+    return Report(findings=tuple(_folded(standing)), **fields)
+
+
+def _folded(findings: Iterable[Finding]) -> Iterable[Finding]:
+    """Each root with what follows from it right behind, both in the order they came in."""
+    below: dict[str, list[Finding]] = {}
+    roots: list[Finding] = []
+    for finding in findings:
+        (roots if finding.caused_by is None else below.setdefault(finding.caused_by, [])).append(finding)
+    for root in roots:
+        yield root
+        yield from below.pop(root.fingerprint, ())

@@ -9,12 +9,16 @@ FIRST_CHARACTERS = 400
 
 
 def verdict(report: Report) -> str:
-    """`PASS`, or `FAIL` where a new finding reaches `fail_on`."""
+    """`PASS`, or `FAIL` where a new finding reaches `fail_on`; `NOTHING CHECKED` where there was no contract."""
+    if report.nothing_checked:
+        return "NOTHING CHECKED"
     return "FAIL" if report.failing() else "PASS"
 
 
 def headline(report: Report) -> str:
     """One line: `FAIL dense-fsdp on cpu:8: 2 errors and 1 warning. First: ...`."""
+    if report.nothing_checked:
+        return f"{verdict(report)}: {counts(report)}."
     return f"{verdict(report)} {subject(report)}: {counts(report)}.{_first(report)}"
 
 
@@ -25,16 +29,17 @@ def subject(report: Report) -> str:
 
 
 def counts(report: Report) -> str:
-    """`2 errors and 1 warning, 3 consequences, 1 accepted`; for none, what the clean verdict rests on."""
-    found = [plural(count, severity) for severity, count in report.summary().items() if count]
+    """`2 errors and 1 warning, 3 consequences, 1 accepted`; where nothing is worse than info, what that rests on."""
+    summary = report.summary()
+    found = [plural(count, severity) for severity, count in summary.items() if count]
+    harmless = not (summary["error"] or summary["warning"])
+    parts = [one_line(report.proof)] if report.proof and harmless else []
     if found:
-        parts = [joined(found)]
+        parts.append(joined(found))
         folded = sum(len(root.consequences) for root in report.new_roots())
         parts += [plural(folded, "consequence")] if folded else []
-    else:
-        parts = [one_line(report.proof) if report.proof else "no finding"]
-    parts += [f"{count:,} {status}" for status, count in report.set_aside().items()]
-    return ", ".join(parts)
+    parts = parts or ["no finding"]
+    return ", ".join([*parts, *(f"{count:,} {status}" for status, count in report.set_aside().items())])
 
 
 def title(root: Root) -> str:

@@ -79,7 +79,7 @@ def test_wrong_settings_are_2(text: str, said: str, cli: Run, tmp_path: Path) ->
 def test_settings_are_read_from_the_nearest_pyproject(cli: Run, tmp_path: Path, contract_text: str) -> None:
     (tmp_path / "b.contract.yaml").write_text(contract_text.replace("mesh:", "mesch:"))
     (tmp_path / "pyproject.toml").write_text("[tool.contract-lint]\nexclude = ['b.*']\n")
-    assert cli("check").stdout.startswith("PASS 0 contracts: nothing to check")
+    assert cli("check").stdout.startswith("NOTHING CHECKED: the one contract at")
     (tmp_path / "pyproject.toml").write_text("[tool.contract-lint]\nignore = ['unknown-key']\n")
     assert cli("check").returncode == 0
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.plugins.pipeline.check import check
+from contract_lint.plugins.report.formats import render
 
 GOOD = """\
 contract: 1
@@ -57,3 +58,15 @@ def test_a_bad_file_in_a_tree_is_a_finding_and_named_by_itself_an_error(tree: Pa
 def test_derived_values_come_with_their_formula(tree: Path) -> None:
     rows = check([Path("a/good.contract.yaml")]).resolved
     assert rows and all(row.contract == "a/good.contract.yaml" and row.formula for row in rows)
+
+
+def test_where_there_is_no_contract_the_first_line_says_that_nothing_was_checked(tmp_path: Path) -> None:
+    empty = check([tmp_path])
+    assert empty.exit_code == 0
+    first = render(empty, "text", 400).splitlines()[0]
+    assert first.startswith(f"NOTHING CHECKED: no *.contract.yaml at {tmp_path.as_posix()}; `contract-lint init ")
+    assert render(empty, "github").startswith("NOTHING CHECKED: ")
+    (tmp_path / "a.contract.yaml").write_text(GOOD)
+    excluded = render(check([tmp_path], exclude=["a.*"]), "text", 400)
+    assert excluded == f"NOTHING CHECKED: the one contract at {tmp_path.as_posix()} is excluded.\n"
+    assert render(check([tmp_path]), "text", 400).startswith("PASS 1 contract: no finding.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from contract_lint.contracts.finding import Finding
 from contract_lint.plugins.pipeline.report import Report, report
 from contract_lint.plugins.report.json import dumps, render
 
@@ -48,3 +49,15 @@ def test_numbers_json_cannot_say_become_null() -> None:
         dumps({"a": float("nan"), "b": [float("inf"), 1.5]})
         == '{\n  "a": null,\n  "b": [\n    null,\n    1.5\n  ]\n}\n'
     )
+
+
+def test_a_root_comes_right_before_what_follows_from_it(broken: Report) -> None:
+    codes = [finding["code"] for finding in json.loads(render(broken))["findings"]]
+    assert codes.index("MEM202") == codes.index("SHD204") + 1
+    late = Finding(code="ZZZ001", name="root", severity="info", message="cause", subject="s")
+    early = Finding(
+        code="AAA001", name="leaf", severity="error", message="effect", subject="s", caused_by=late.fingerprint
+    )
+    other = Finding(code="BBB001", name="other", severity="error", message="another", subject="s")
+    listed = json.loads(render(report([early, other, late], verb="verify", subject="x")))["findings"]
+    assert [finding["code"] for finding in listed] == ["BBB001", "ZZZ001", "AAA001"]

@@ -13,7 +13,7 @@ from rich.text import Text
 from ...linters.rule import Rule
 from .catalogue import as_json
 from .json import dumps
-from .printable import many_lines
+from .printable import many_lines, one_line
 from .rule_docs import sections
 from .text import COLOURS, DEFAULT_WIDTH, to_text
 
@@ -82,7 +82,11 @@ def blocks(body: str) -> Iterator[tuple[str, bool]]:
 
 def _block(text: str, verbatim: bool, indent: int) -> RenderableType:
     if verbatim:
-        return Padding(Text(many_lines(text), style="green", overflow="fold"), (0, 0, 0, indent + 4))
+        margin = " " * (indent + 4)
+        lines = (margin + line if line else "" for line in many_lines(text).split("\n"))
+        return Text("\n".join(lines), style="green", no_wrap=True)
+    if text.startswith("- https://"):
+        return Text(" " * indent + one_line(text), no_wrap=True)
     return Padding(Text(many_lines(text)), (0, 0, 0, indent))
 
 

@@ -40,14 +40,15 @@ def to_text(parts: list[RenderableType], width: int, color: bool, first: Text | 
     if first is not None:
         console.print(first)
     for part in parts:
-        console.print(part)
+        # Text that must not be wrapped (code to copy) runs over the edge; whoever reads it may widen the window.
+        console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
 def _headline(report: Report) -> Text:
     word = verdict(report)
     text = Text(headline(report))
-    text.stylize("bold white on red" if word == "FAIL" else "bold green", 0, len(word))
+    text.stylize({"PASS": "bold green", "FAIL": "bold white on red"}.get(word, "bold yellow"), 0, len(word))
     return text
 
 

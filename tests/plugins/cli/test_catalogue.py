@@ -9,7 +9,9 @@ from collections.abc import Callable
 import jsonschema
 import pytest
 from contract_lint.linters.registry import rules
+from contract_lint.linters.rule import Rule
 from contract_lint.plugins.report.explanation import blocks, render
+from contract_lint.plugins.report.rule_docs import sections
 from ruamel.yaml import YAML
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -36,7 +38,9 @@ def test_explain_by_code_and_by_name(cli: Run) -> None:
     assert by_code.startswith("SHD204 unplanned-collective  error")
     for heading in ("What it does", "Why is this bad?", "Example", "Use instead", "References"):
         assert f"\n{heading}\n" in by_code
-    assert max(map(len, by_code.splitlines())) <= 80 and "```" not in by_code
+    as_written = {line.strip() for rule in rules() if rule.code == "SHD204" for line in rule.doc.splitlines()}
+    assert all(len(line) <= 80 or line.strip() in as_written for line in by_code.splitlines())
+    assert "```" not in by_code
 
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown"])
@@ -56,6 +60,15 @@ def test_blocks_keep_code_and_join_prose() -> None:
         ("after", False),
         ("indented", True),
     ]
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.code)
+def test_code_and_addresses_are_printed_as_they_are_written(rule: Rule) -> None:
+    shown = {line.strip() for line in render(rule, "text", 60).splitlines()}
+    for _, body in sections(rule.doc):
+        for text, verbatim in blocks(body):
+            kept = text.splitlines() if verbatim else [text] if text.startswith("- https://") else []
+            assert {line.strip() for line in kept} <= shown
 
 
 def test_schema_takes_a_contract_and_refuses_an_unknown_key(cli: Run, contract_text: str) -> None:

@@ -15,6 +15,7 @@ from ..pipeline.tables import CollectiveRow, MemoryTable, RunTable, StepTables, 
 from .cells import axes, bytes_or_dash, compared, mesh, number
 from .forecast import forecast_text
 from .printable import one_line, plural
+from .wrap import broken
 
 MARKS = {
     "ok": "green",
@@ -46,7 +47,7 @@ def step_tables(tables: StepTables, width: int) -> list[RenderableType]:
     if tables.forecast is not None:
         parts += ["", *forecast_text(tables.forecast)]
     if tables.run is not None:
-        parts += ["", *_run(tables.run)]
+        parts += ["", *_run(tables.run, width)]
     return parts
 
 
@@ -136,7 +137,7 @@ def _tensors(rows: tuple[TensorRow, ...]) -> Table:
     return table
 
 
-def _run(run: RunTable) -> list[RenderableType]:
+def _run(run: RunTable, width: int) -> list[RenderableType]:
     promised = f" of {run.compiles_promised} promised" if run.compiles_promised is not None else ""
     head = f"Run of {plural(run.steps, 'step')}: {plural(len(run.compiles), 'compile')}{promised}, " + plural(
         len(run.transfers), "host transfer"
@@ -144,28 +145,32 @@ def _run(run: RunTable) -> list[RenderableType]:
     if run.losses:
         head += f", loss {run.losses[0]:.6g} to {run.losses[-1]:.6g}"
     parts: list[RenderableType] = [Text(head, style="bold")]
-    parts += [Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in (*run.compiles, *run.transfers)]
+    parts += [_indented(line, width) for line in (*run.compiles, *run.transfers)]
     if run.comparisons:
-        parts += ["", _comparisons(run)]
-    parts += [
-        Padding(Text(one_line(f"not compared: {what} ({reason})"), style="dim"), (0, 0, 0, 2))
-        for what, reason in run.not_compared
-    ]
+        parts += ["", _comparisons(run, width)]
+    parts += [_indented(f"not compared: {what} ({reason})", width, "dim") for what, reason in run.not_compared]
     return parts
 
 
-def _comparisons(run: RunTable) -> Table:
-    table = _table("Against one device", "ratio", "error", "bound", "floor", "")
+def _indented(line: str, width: int, style: str = "") -> Padding:
+    return Padding(Text(broken(one_line(line), width - 2), style=style), (0, 0, 0, 2))
+
+
+def _comparisons(run: RunTable, width: int) -> Table:
+    titles = ("ratio", "error", "bound", "floor")
+    table = _table("Against one device", *titles, "")
     shown, hidden = compared(run.comparisons, SHOWN_COMPARISONS)
-    for row in shown:
+    numbers = [
+        tuple(f"{v:.3g}" if v is not None else "-" for v in (row.ratio, row.error, row.bound, row.floor))
+        for row in shown
+    ]
+    # What the columns beside it leave for a name: two blanks before each, and the mark is `broken` at the longest.
+    room = width - sum(2 + max(map(len, column)) for column in zip(titles, *numbers, strict=True)) - len("  broken")
+    for row, cells in zip(shown, numbers, strict=True):
         name = row.path if row.role in ("loss", row.path) else f"{row.role.replace('_', ' ')} {row.path}"
         good = row.ratio is not None and row.ratio <= 1
         mark = Text("-", style="dim") if row.ratio is None else _mark(1, good)
-        table.add_row(
-            one_line(name),
-            *(f"{v:.3g}" if v is not None else "-" for v in (row.ratio, row.error, row.bound, row.floor)),
-            mark,
-        )
+        table.add_row(broken(one_line(name), room), *cells, mark)
     if hidden:
         worst = max((row.ratio for row in hidden if row.ratio is not None), default=None)
         table.add_row(f"{len(hidden):,} more", f"<= {worst:.3g}" if worst is not None else "-", "", "", "", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...contracts.finding import Finding
 from ..pipeline.report import Report, Root
 from .printable import many_lines, one_line
+from .repository import in_repository
 from .verdict import consequences, headline, title
 
 LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -29,7 +30,7 @@ def _properties(finding: Finding, name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     place = finding.location
     if place is not None and place.path:
-        found["file"] = place.path
+        found["file"] = in_repository(place.path)
         if place.line is not None:
             found["line"] = str(place.line)
             if place.end_line is not None:

@@ -7,6 +7,7 @@ import hashlib
 from ..pipeline.report import Report
 from .json import dumps
 from .printable import many_lines
+from .repository import in_repository
 from .verdict import consequences
 
 LEVELS = {"error": "critical", "warning": "minor", "info": "info"}
@@ -20,7 +21,7 @@ def render(report: Report) -> str:
     for root in report.new_roots():
         finding = root.finding
         place = finding.location
-        path = place.path if place is not None and place.path else fallback
+        path = in_repository(place.path if place is not None and place.path else fallback)
         issues.append(
             {
                 "description": many_lines(finding.message + (f" ({consequences(root)})" if root.consequences else "")),

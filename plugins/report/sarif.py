@@ -10,6 +10,7 @@ from ...contracts.finding import Edit, Finding, Location
 from ..pipeline.report import Report
 from .json import dumps
 from .printable import many_lines, one_line
+from .repository import in_repository
 from .rule_docs import description, summary
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -119,7 +120,7 @@ def _location(place: Location, finding: Finding | None) -> dict[str, Any]:
 
 
 def _artifact(path: str) -> dict[str, Any]:
-    uri = quote(path.replace("\\", "/"), safe="/-._~")
+    uri = quote(in_repository(path.replace("\\", "/")), safe="/-._~")
     return {"uri": f"file://{uri}"} if path.startswith("/") else {"uri": uri, "uriBaseId": "SRCROOT"}
 
 

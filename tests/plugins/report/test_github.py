@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import pytest
 from contract_lint.plugins.pipeline.report import Report
 from contract_lint.plugins.report.github import render
+from contract_lint.plugins.report.repository import in_repository
 
 COMMAND = re.compile(r"::(error|warning|notice) ([^\n]*?)::(.*)")
 
@@ -49,3 +52,23 @@ def test_hostile_text_stays_text(broken: Report, hostile: str) -> None:
 
 def test_clean_report_is_one_line(clean: Report) -> None:
     assert render(clean).splitlines() == ["PASS dense-fsdp on cpu:8: every promise holds."]
+
+
+def test_paths_count_from_the_root_of_the_repository(
+    broken: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    below = tmp_path / "packages/trainer"
+    (below / "src/my model").mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert parse(render(broken).splitlines()[1])[1]["file"] == "packages/trainer/src/my model/train.py"
+    assert in_repository("../other/train.py") == "packages/other/train.py"
+    (tmp_path / "top.py").touch()
+    for kept in ("/abs/train.py", "../../../outside.py", "top.py"):
+        assert in_repository(kept) == kept
+    monkeypatch.chdir(tmp_path)
+    assert in_repository("src/train.py") == "src/train.py"
+
+
+def test_outside_of_a_repository_paths_stay(tmp_path: Path) -> None:
+    assert in_repository("src/train.py", tmp_path) == "src/train.py"

@@ -47,6 +47,7 @@ def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) 
         each.add_row(*_collective(row, wide))
     parts: list[RenderableType] = ["", table, "", each] if totals else []
     parts += _left_out(len(rows), "collective")
+    parts += _unnamed_axes(ledger)
     if ledger.unknown_loops:
         named = ", ".join(one_line(name) for name in ledger.unknown_loops[:5])
         parts += ["", Text(f"Loops of unknown length, counted once: {named}", style="yellow")]
@@ -138,7 +139,7 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
         table = _table(("Collectives", "axes"), ("count", "elements", "ring bytes"))
         for total in sorted(totals, key=lambda total: -total.ring_bytes):
             table.add_row(total.kind, one_line(axes(total.axes)), *_numbers(total.count, total.elements), _size(total))
-        parts += ["", table]
+        parts += ["", table, *_unnamed_axes(ledger.collectives)]
     if ledger.memory is not None:
         memory = _table(("Memory per device",), ("bytes",))
         memory.add_row("must fit", format_bytes(ledger.memory.need_bytes))
@@ -160,6 +161,14 @@ def sparkline(points: Sequence[tuple[int, int]], width: int) -> str:
             columns[column] = max(columns[column], value)
     top = max(columns) or 1
     return "".join(_BLOCKS[value * (len(_BLOCKS) - 1) // top] for value in columns)
+
+
+def _unnamed_axes(ledger: CollectiveLedger) -> list[RenderableType]:
+    """How to name the axes of a program that does not; nothing where it does, or where a mesh was given."""
+    if ledger.mesh is not None or all(isinstance(row.axes, tuple) for row in ledger.rows):
+        return []
+    example = f"--mesh data={ledger.devices}"
+    return [Text(f"Axes are not named: add their sizes, outermost first, e.g. {example}", style="yellow")]
 
 
 def _collective(row: Collective, wide: bool) -> tuple[str, ...]:

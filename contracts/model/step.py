@@ -38,3 +38,4 @@ class StepSection(Section):
         default_factory=dict, description="Input name -> the shapes the loop will feed it."
     )
     compiles: int | None = Field(default=None, ge=1, description="Executables promised over all signatures and steps.")
+    review: str | None = Field(default=None, description="Left by `init`: found, not yet confirmed by a person.")

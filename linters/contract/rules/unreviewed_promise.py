@@ -1,0 +1,79 @@
+"""Promises written by `init` that nobody has confirmed.
+
+## What it does
+Counts what is still marked as found but not confirmed: a `review` key on a step or an expected collective, and a
+deviation whose reason begins with `review:`.
+
+## Why is this bad?
+`init` promises whatever the step does today, faults included. Until a person has read a promise, keeping it proves only
+that nothing has changed. It is no fault of the step, so it never fails a run.
+
+## Example
+```yaml
+collectives:
+  expect:
+    - { kind: all-reduce, axes: [data], count: 3, review: found by init }
+```
+
+## Use instead
+```yaml
+collectives:
+  expect:
+    - { kind: all-reduce, axes: [data], count: 3 }     # w1, w2 and the loss
+```
+
+## References
+- https://jestjs.io/docs/snapshot-testing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ....contracts.key import Key, format_key
+from ....contracts.load import LoadedContract
+from ...rule import Rule
+from ..view import View
+
+MARK = "review"
+SHOWN = 20
+
+
+def check(loaded: LoadedContract) -> Iterable[Finding]:
+    view = View(loaded)
+    marked = list(_marked(view))
+    if not marked:
+        return
+    count = len(marked)
+    places = [loaded.place(key) for key in marked]
+    listed = [f"{place.path}:{place.line}  {format_key(key[:-1])}" for key, place in zip(marked, places, strict=True)]
+    yield view.finding(
+        RULE,
+        marked[0],
+        f"{count} {'promises are' if count > 1 else 'promise is'} still marked `{MARK}`: found by init, confirmed by "
+        "nobody",
+        subject=MARK,
+        expected="0",
+        found=f"{count}",
+        evidence=(*listed[:SHOWN], *([f"and {count - SHOWN} more"] if count > SHOWN else [])),
+        help=f"read each, then take its `{MARK}` away",
+        details={"count": count, "places": [f"{place.path}:{place.line}" for place in places]},
+    )
+
+
+def _marked(view: View) -> Iterable[Key]:
+    """The keys that carry a mark, section by section."""
+    entries = [("step", name) for name in view.mapping("step")]
+    entries += [key for key, _ in view.items("collectives", "expect")]
+    for entry in entries:
+        if view.text(*entry, MARK) is not None:
+            yield (*entry, MARK)
+    for key, _ in view.items("deviations"):
+        if (view.text(*key, "reason") or "").startswith(f"{MARK}:"):
+            yield (*key, "reason")
+
+
+RULE = Rule(
+    code="JIT019", name="unreviewed-promise", severity="info", evidence="contract", doc=__doc__ or "", check=check
+)

@@ -1,0 +1,73 @@
+"""What `init` found and nobody confirmed is counted once, at its places, and fails nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from contract_lint.contracts.load import load_contract
+from contract_lint.linters.judge import judge_contract
+from contract_lint.plugins.pipeline.check import check
+from contract_lint.plugins.report.json import render
+
+ROOT = Path(__file__).parents[3]
+BASE = """\
+contract: 1
+mesh: { axes: { data: 8 } }
+collectives:
+  expect:
+    - { kind: all-reduce, axes: [data], count: 3, review: found by init }
+    - { kind: all-gather, axes: [data], count: 1 }
+"""
+TEXT = """\
+contract: 1
+name: small
+extends: [base.contract.yaml]
+step: { train: { entry: "a:b", args: { review: mine }, compiles: 2, review: found by init } }
+targets: [cpu:8]
+deviations:
+  - { rule: JIT301, match: { subject: lr }, reason: "review: found by init" }
+  - { rule: JIT302, match: { subject: x }, reason: the loss is printed }
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.contract.yaml").write_text(BASE)
+    path = tmp_path / "small.contract.yaml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_one_finding_lists_every_mark_where_it_stands(small: Path) -> None:
+    (finding,) = (each for each in judge_contract(load_contract(small)) if each.code == "JIT019")
+    assert finding.severity == "info"
+    assert finding.message.startswith("3 promises are still marked `review`")
+    assert finding.evidence == (
+        "small.contract.yaml:4  step.train",
+        "base.contract.yaml:5  collectives.expect[0]",
+        "small.contract.yaml:7  deviations[0]",
+    )
+    assert str(finding.location).startswith("small.contract.yaml:4:")
+
+
+def test_it_changes_no_exit_code_and_no_byte_from_run_to_run(small: Path) -> None:
+    first, second = check([small]), check([small])
+    assert [finding.code for finding in first.findings] == ["JIT019"] and first.exit_code == 0
+    assert render(first) == render(second)
+
+
+def test_many_marks_are_counted_not_listed(small: Path) -> None:
+    rows = "".join(f"    - {{ kind: all-reduce, axes: [data], count: {n}, review: x }}\n" for n in range(30))
+    (small.parent / "base.contract.yaml").write_text(BASE.partition("    -")[0] + rows)
+    (finding,) = (each for each in judge_contract(load_contract(small)) if each.code == "JIT019")
+    assert finding.found == "32" and len(finding.details["places"]) == 32
+    assert finding.evidence[-1] == "and 12 more" and len(finding.evidence) == 21
+
+
+def test_our_own_examples_are_reviewed() -> None:
+    contracts = sorted((ROOT / "examples").glob("*/*.contract.yaml"))
+    assert len(contracts) >= 4
+    for path in contracts:
+        assert "JIT019" not in {finding.code for finding in judge_contract(load_contract(path))}, path

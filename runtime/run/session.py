@@ -233,7 +233,24 @@ def _trusted(twin: Result | str, one: Result) -> tuple[dict[tuple[str, str], np.
             )
             continue
         kept |= own
-    return kept, doubts
+    return kept | _own_losses(kept, one), doubts
+
+
+def _own_losses(kept: Mapping[tuple[str, str], np.ndarray], one: Result) -> dict[tuple[str, str], np.ndarray]:
+    """The twin's loss for what the step itself returns as its loss, where on one device both are the same number.
+
+    A step's narrow arithmetic may be its optimizer's alone (a schedule in float32), which no loss depends on.
+    """
+    loss = ("loss", "loss")
+    if loss not in kept:
+        return {}
+    same: dict[tuple[str, str], np.ndarray] = {}
+    for key, value in one.values.items():
+        if key[0] == "loss" and key not in kept and value.shape == one.values[loss].shape:
+            off = norm2(value.astype(np.float64) - one.values[loss].astype(np.float64))
+            if off <= 2 * roundoff_of(value.dtype) * norm2(value):
+                same[key] = kept[loss]
+    return same
 
 
 def _function_of(key: tuple[str, str], result: Result) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from ..instruction import Instruction
 from ..loops import Executions, executions
 from ..module import Computation, HloModule
+from ..shape import Shape
 from .arithmetic import NONE, Operations, operations
 from .matrix import OPCODES, Work, call_target, work
 from .opcodes import APPLIED, ELEMENTWISE, FREE_CALLS, MOVES, PLUMBING, TRANSCENDENTAL, base
@@ -126,7 +127,7 @@ def cost(module: HloModule) -> CostLedger:
     """The cost of one step of a module. Raises ContractLintError for what cannot be read."""
     reader = _Reader(_fused(module))
     own = {computation.name: reader.read(computation) for computation in module.computations}
-    runs = executions(module, {name: found.weight for name, found in own.items() if found.weight})
+    runs = executions(module, {name: weight for name, found in own.items() if (weight := found.weight)})
     return _ledger(module, own, runs)
 
 
@@ -181,6 +182,7 @@ class _Reader:
         self._fused = frozenset(fused)
         self._traffic = Traffic()
         self._applied: dict[str, Operations] = {}
+        self._sizes: dict[int, tuple[Shape, int]] = {}
         self._depth = 0
 
     def read(self, computation: Computation) -> _Own:
@@ -191,7 +193,9 @@ class _Reader:
             if opcode in PLUMBING or (not kernels and opcode in MOVES):
                 continue
             instruction = computation.instruction_at(position)
-            if opcode in _COUNTED:
+            if opcode in ELEMENTWISE:
+                flops += self._elements(instruction.shape)
+            elif opcode in _COUNTED:
                 done = operations(instruction, self.applied)
                 flops += done.flops
                 transcendentals += done.transcendentals
@@ -204,6 +208,13 @@ class _Reader:
         own.plain = Operations(flops, transcendentals)
         own.moved = Bytes(device, host)
         return own
+
+    def _elements(self, shape: Shape) -> int:
+        """Shapes are shared between instructions, so few have to be multiplied out."""
+        known = self._sizes.get(id(shape))
+        if known is None:
+            known = self._sizes[id(shape)] = (shape, shape.elements)
+        return known[1]
 
     def applied(self, computation: Computation) -> Operations:
         """One application of a reducer, comparator or mapped function."""

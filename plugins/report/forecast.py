@@ -61,6 +61,9 @@ def statements(forecast: ForecastTable) -> Iterator[str]:
         yield bound(forecast)
     if forecast.model_formula is not None and forecast.model_flops is not None:
         yield f"model FLOPs: {si(forecast.model_flops)}FLOP a step = {forecast.model_formula}"
+        done = forecast.devices * sum(flops for _, flops in forecast.matrix_flops)
+        if forecast.model_flops and done:
+            yield f"the program multiplies {done / forecast.model_flops:.3f} times that on all devices"
 
 
 def bound(forecast: ForecastTable) -> str:

@@ -1,0 +1,50 @@
+"""The hardware table: every figure has its source, and rates per chip become rates per device."""
+
+from __future__ import annotations
+
+import pytest
+from contract_lint.contracts.hardware import DEVICES, GB, TERA, DeviceKind, Figure, device_kind, kinds
+
+
+def figures(device: DeviceKind) -> list[Figure]:
+    single = (device.hbm_rate, device.link, device.network)
+    return [*(peak.figure for peak in device.peaks), *(figure for figure in single if figure is not None)]
+
+
+@pytest.mark.parametrize("device", DEVICES, ids=lambda device: device.name)
+def test_every_figure_has_a_published_source(device: DeviceKind) -> None:
+    found = figures(device)
+    assert bool(found) == (device.platform != "cpu")
+    assert all(figure.value > 0 and figure.source.startswith("https://") for figure in found)
+
+
+@pytest.mark.parametrize("platform", ["tpu", "cuda"])
+def test_every_accelerator_has_what_a_roofline_needs(platform: str) -> None:
+    for name in kinds(platform):
+        kind = device_kind(platform, name)
+        assert kind.peak("bf16") and kind.hbm_rate and kind.link and kind.hbm_bytes, name
+        assert (kind.ring > 0) == (platform == "tpu"), name
+
+
+def test_figures_as_their_vendors_print_them() -> None:
+    """400 GB/s in both directions over the four ports of a v5e chip are 50 GB/s one way of one link."""
+    v5e, h100 = device_kind("tpu", "v5e"), device_kind("cuda", "h100")
+    assert v5e.peak("bf16") is not None and v5e.share(v5e.peak("bf16")) == 197 * TERA
+    assert v5e.link is not None and v5e.link.value == 50 * GB
+    assert v5e.network is not None and v5e.network.value == 6.4e12 / 8 / 256
+    assert h100.link is not None and h100.link.value == 450 * GB
+    assert h100.network is not None and h100.network.value == 50 * GB
+
+
+def test_two_devices_of_a_chip_have_half_of_it_each() -> None:
+    kind = device_kind("tpu", "7x")
+    peak = kind.peak("fp8")
+    assert kind.devices_per_chip == 2 and peak is not None and kind.share(peak) == 2307 * TERA
+    assert kind.peak("tf32") is None
+
+
+def test_faster_types_are_never_slower() -> None:
+    for device in DEVICES:
+        peaks = {peak.rate: peak.figure.value for peak in device.peaks}
+        assert all(value >= peaks["bf16"] for rate, value in peaks.items() if rate in ("fp8", "int8")), device.name
+        assert all(value < peaks["bf16"] for rate, value in peaks.items() if rate in ("tf32", "f32")), device.name

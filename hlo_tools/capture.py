@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -25,6 +24,7 @@ from .consistency import (
     check_run,
     mesh_of,
 )
+from .gzipped import unpack
 from .module import HloModule, parse_hlo
 from .proto import HloProto, parse_proto
 
@@ -238,19 +238,8 @@ def is_plain_relative(name: str) -> bool:
 
 
 def gunzip(data: bytes, location: Location, limit: int = MAX_UNPACKED_BYTES) -> bytes:
-    """The unpacked bytes of one gzip member. Raises ContractLintError beyond `limit` bytes and for damaged data."""
-    member = zlib.decompressobj(wbits=31)
-    try:
-        unpacked = member.decompress(data, limit + 1)
-    except zlib.error as error:
-        raise ContractLintError(f"the gzip data are damaged: {error}", location) from None
-    if len(unpacked) > limit:
-        raise ContractLintError(f"unpacks to more than {limit} bytes", location)
-    if not member.eof:
-        raise ContractLintError("the gzip data are cut off", location)
-    if member.unused_data:
-        raise ContractLintError("there are bytes behind the end of the gzip data", location)
-    return unpacked
+    """The unpacked bytes of gzip data. Raises ContractLintError beyond `limit` bytes and for damaged data."""
+    return unpack(data, location, limit)
 
 
 def validated(kind: type[Model], data: bytes, location: Location) -> Model:

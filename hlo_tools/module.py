@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import re
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 
 from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
 from .frames import FrameTable
+from .gzipped import MAGIC, unpack
 from .instruction import Instruction
 from .shape import Shape, parse_shape
 from .text.attributes import integer, read_attributes
@@ -20,7 +18,6 @@ __all__ = ["Computation", "HloModule", "Instruction", "Shape", "parse_hlo"]
 
 # A compressed program may unpack to at most this many bytes: more is an attack or not a program.
 MAX_BYTES = 4 << 30
-_GZIP = b"\x1f\x8b"
 _TEXT_START = re.compile(rb"[\s\x20-\x7e\x80-\xff]*\Z")
 
 
@@ -307,8 +304,8 @@ def parse_hlo(text_or_bytes: str | bytes, path: str = "") -> HloModule:
         if isinstance(text_or_bytes, str):
             return HloModule.from_text(text_or_bytes, path)
         data = bytes(text_or_bytes)
-        if data.startswith(_GZIP):
-            data = _unpack(data)
+        if data.startswith(MAGIC):
+            data = unpack(data, Location(""), MAX_BYTES)
         if _is_proto(data):
             from .proto import module_from_proto
 
@@ -319,17 +316,6 @@ def parse_hlo(text_or_bytes: str | bytes, path: str = "") -> HloModule:
             raise
         place = Location(path, error.location.line, error.location.column)
         raise ContractLintError(error.message, place, error.help) from None
-
-
-def _unpack(data: bytes) -> bytes:
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            unpacked = packed.read(MAX_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ContractLintError(f"the gzip data are damaged: {error}", Location("")) from None
-    if len(unpacked) > MAX_BYTES:
-        raise ContractLintError(f"the gzip data unpack to more than {MAX_BYTES >> 30} GiB", Location(""))
-    return unpacked
 
 
 def _is_proto(data: bytes) -> bool:

@@ -18,12 +18,12 @@ from .attributes import closing, skip_string
 # Groups: 1 ROOT, 2 instruction name, 3 opcode | 4 ENTRY, 5 computation name | 6 end of a computation.
 # A tuple shape is skipped lazily up to the first `) opcode(`; any other shape holds no blank.
 _LINE = re.compile(
-    r"\n[ \t]*+(?:"
+    r"\n[ \t\n]*+(?:"
     r"(ROOT )?+%?+([A-Za-z0-9_.\-]++) = (?:[a-z][a-z0-9]*+\[[^\s]*+|b?\([^\n]*?\)) ([a-z][a-z0-9\-]*+)"
     r"\([^\n]*+(?<![{,(])"
     r"|(ENTRY )?+%?+([A-Za-z_][A-Za-z0-9_.\-]*+)[ ]?+(?:\([^\n]*|)\{[ \t]*+(?=\n|\Z)"
     r"|(\})(?:, [a-z_]++=\"[^\"\n]*+\")*+[ \t]*+(?://[^\n]*+)?+(?=\n|\Z)"
-    r"|(?=\n|\Z))"
+    r"|\Z)"
 )
 INSTRUCTION, COMPUTATION, END = 3, 5, 6
 
@@ -31,10 +31,10 @@ _NESTED = re.compile(r"(?:\(|, )(?:[a-z][a-z0-9]*+\[[^\s()\]]*+\](?:\{[^\s}]*+\}
 # Longer texts come from a compiler, which writes neither comments at the end of a line nor nested operands.
 _SHORT = 1 << 18
 
-_TABLE = re.compile(r"\s*(FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\n((?:[ \t]*\d+ [^\n]*(?:\n|\Z))*)")
-_HEADER = re.compile(r"\s*HloModule\s+([^\s,]+)")
+_TABLE = re.compile(r"\s*+(FileNames|FunctionNames|FileLocations|StackFrames)[ \t]*\n((?:[ \t]*\d+ [^\n]*(?:\n|\Z))*)")
+_HEADER = re.compile(r"\s*+HloModule\s++([^\s,]+)")
 _BREAK = re.compile(r"""["'{}()\[\],\n]""")
-_COMMA = re.compile(r"\s*,\s*(?=[A-Za-z_])")
+_COMMA = re.compile(r"\s*+,\s*+(?=[A-Za-z_])")
 
 
 @dataclass(slots=True)

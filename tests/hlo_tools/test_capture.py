@@ -8,6 +8,7 @@ import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.finding import Location
 from contract_lint.hlo_tools.capture import gunzip, is_plain_relative, read_capture
+from contract_lint.hlo_tools.module import parse_hlo
 
 HLO = """HloModule m, num_partitions=8
 
@@ -235,3 +236,17 @@ def test_a_damaged_proto_is_placed(tmp_path: Path) -> None:
     step = read_capture(write(tmp_path, damaged)).steps["train"]
     with pytest.raises(ContractLintError, match=r"optimized\.hlo\.pb\.gz.*byte 0"):
         _ = step.proto
+
+
+def test_a_gzip_that_is_nearly_nothing_is_refused_early() -> None:
+    bomb = gzip.compress(b"\0" * 100_000_000, 9)
+    with pytest.raises(ContractLintError, match=r"unpacks to more than 200 times its \d+ bytes: no program does"):
+        gunzip(bomb, Location("x.gz"))
+    with pytest.raises(ContractLintError, match="more than 200 times"):
+        parse_hlo(bomb, "x.gz")
+
+
+def test_gzip_in_several_members_is_one_file() -> None:
+    assert gunzip(gzip.compress(b"Hlo") + gzip.compress(b"Module"), Location("x.gz")) == b"HloModule"
+    with pytest.raises(ContractLintError, match="cut off"):
+        gunzip(gzip.compress(b"Hlo") + gzip.compress(b"Module")[:-4], Location("x.gz"))

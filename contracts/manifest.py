@@ -6,7 +6,8 @@
     DIR/<step>/stablehlo.mlir.gz the lowered program, with locations
     DIR/<step>/partitioned.hlo.txt.gz   after SPMD partitioning
     DIR/<step>/optimized.hlo.txt.gz     what runs
-    DIR/<step>/optimized.hlo.pb.gz      HloProto of the same, with BufferAssignment and heap traces
+    DIR/<step>/optimized.hlo.pb.gz      HloProto of the same, with BufferAssignment and heap traces; alone, without the
+                                        text, where it did not fit the device
     DIR/<step>/stderr.txt        what compiler and user code wrote to file descriptor 2
     DIR/<step>/run.json          RunFacts, where the step was executed
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..contracts.manifest import Frame
+from .filled import filler
 from .frames import user_frame
 from .proto import InstructionProto, ModuleProto
 from .provenance import Provenance
@@ -100,6 +101,9 @@ class Attribution:
         except IndexError:
             shape = Shape("invalid")
         work = self._work(made, shape_index)
+        if made.opcode == "custom-call" and not made.operand_ids and not self.module.frames(made):
+            # Only set aside: what it is for is what a loop writes into it.
+            made = work = filler(self.module, made, self._users_of) or made
         op_name, frames = made.op_name or work.op_name, self.module.frames(made) or self.module.frames(work)
         for other in () if op_name and frames else self._nearby(made):
             op_name = op_name or other.op_name

@@ -198,7 +198,9 @@ def _run_problems(run: RunFacts) -> Iterator[str]:
 def _program_problems(facts: StepFacts, mesh: MeshFact | None, module: HloModule) -> Iterator[str]:
     partitions = module.num_partitions * module.replica_count
     size = prod(mesh.axes.values()) if mesh is not None else 1
-    if partitions not in (1, size):
+    # libtpu makes one program for each slice: collectives across slices are sends and receives in it.
+    slices = prod(mesh.dcn.values()) if mesh is not None else 1
+    if partitions not in (1, size, size // slices):
         yield f"it runs on {partitions} devices, the mesh has {size}"
     parameters = {number: made for made in _parameters(module) if (number := made.parameter_number) is not None}
     kept = {leaf.parameter: leaf for leaf in facts.arguments if leaf.parameter is not None}

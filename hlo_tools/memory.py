@@ -185,7 +185,8 @@ class _Builder:
         self.assignment = assignment
         self.facts = facts
         known = facts
-        if known is None:
+        # A step that never compiled has arguments, but nobody knows which of them the program kept.
+        if known is None or all(leaf.parameter is None for leaf in known.arguments):
             known = StepFacts(step="", entry="", arguments=entry_arguments(module, assignment))
         self.state_bytes = _state_bytes(known)
         self.positions = schedule_positions(module)

@@ -29,7 +29,7 @@ def load_contract(path: Name) -> LoadedContract:
 def capture(contract: Name, target: str | None = None, out: Name | None = None, **options: Any) -> list[Path]:
     """Capture a contract's steps, for `target` or for all targets it names; the folder of each target's capture.
 
-    Options are those of `plugins.pipeline.capture.capture`: run, steps, cache, python, timeout.
+    Options are those of `plugins.pipeline.capture.capture`: run, steps, cache, python, timeout, effort.
     """
     from .pipeline.capture import capture as make
 
@@ -39,7 +39,8 @@ def capture(contract: Name, target: str | None = None, out: Name | None = None, 
 def verify(contract: Name, capture: Name | None = None, targets: Sequence[str] = (), **options: Any) -> Report:
     """Judge a contract, from `capture` where one is given (then jax is not needed); the report.
 
-    Options are those of `plugins.pipeline.verify.verify`: run, steps, cache, python, timeout, select, ignore, fail_on.
+    Options are those of `plugins.pipeline.verify.verify`: run, steps, cache, python, timeout, effort, select, ignore,
+    fail_on.
     """
     from .pipeline.verify import verify as judge
 

@@ -23,13 +23,14 @@ from ..contracts.manifest import CompilerWarning, Leaf, Manifest, MemoryFacts, M
 from . import jaxpr as jaxpr_facts
 from . import leaves as leaf_facts
 from .dumps import Dumps, read_dumps, write_gzip
-from .errors import failure, recognise
+from .errors import broken_compiler, compiler_failure, failure, recognise
 from .frames import FramePaths
 from .request import StepFailure, StepRequest
 from .signatures import signature_facts
 from .stderr import cleaned, compiler_warnings, donation_warnings
 from .step import NormalisedStep
 from .targets import Target
+from .targets.readiness import readiness
 
 _ALIAS = re.compile(r"\(\s*(\d+),\s*\{[^}]*\},\s*(?:may|must)-alias\)")
 _ALIASES = re.compile(r"input_output_alias=\{(.*?) \}(?:,|$)")
@@ -69,6 +70,8 @@ class StepCapture:
         except BaseException as error:  # SystemExit and the like end the user's code here, not this process
             known = recognise(error, self.paths, name)
             self.error = known and self._placed(known)
+            if broken_compiler(error):
+                raise compiler_failure(error, self.paths, self.target.name, _versions(self.target)) from None
             if self.error is None:
                 doing = {"build": f"`{self.request.entry}`", "trace": "tracing the step", "lower": "lowering the step"}
                 raise failure(
@@ -136,12 +139,20 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
         shutil.rmtree(dump, ignore_errors=True)
     if compiled is None:
         _write_modules(capture.folder, dumps, None)
+        if dumps.optimized_proto is not None:
+            # What did not fit: its buffers say why.
+            write_gzip(capture.folder / "optimized.hlo.pb.gz", dumps.optimized_proto)
         return
-    with capture.phase("compile"):
+    with capture.phase("read"):
         optimized = _optimized_text(compiled, dumps)
         _write_modules(capture.folder, dumps, optimized)
         _compiled_facts(capture, step, traced, compiled, optimized, arguments, avals, wrapped)
     capture.update(signatures=signature_facts(step, traced, capture.request, capture.paths, lambda: _context(step)))
+
+
+def _versions(target: Target) -> str:
+    """What compiles for a target: `jax 0.10.2, jaxlib 0.10.2, libtpu 0.0.42.1`."""
+    return ", ".join(f"{name} {version}" for name, version in readiness(target.platform).versions.items())
 
 
 def _explain(capture: StepCapture, step: NormalisedStep) -> None:

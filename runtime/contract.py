@@ -17,6 +17,7 @@ from ..contracts.manifest import Provenance
 from .cache import CaptureCache, request_key, tool_folder
 from .launch import DEFAULT_TIMEOUT, Progress, child_environment, run_child
 from .request import ChildRequest, ChildResult, MeshRequest, StepRequest
+from .targets import Effort
 from .targets import target as parse_target
 
 if TYPE_CHECKING:
@@ -36,20 +37,21 @@ def capture_contract(
     timeout: float = DEFAULT_TIMEOUT,
     cache: bool = True,
     on_progress: Progress | None = None,
+    effort: Effort | None = None,
 ) -> Path:
     """Capture steps of a contract (default: all) for one target and return the capture's folder.
 
     `out`: the folder to write, None for one below `.contract-lint`. `run_steps` > 0 also executes the steps that
-    often. `python`: the interpreter the user's code runs in. `timeout` in seconds. With `cache`, an unchanged capture
-    is used again. Raises ContractLintError for a step or target that does not exist, for a folder that is no capture,
-    and for whatever goes wrong in the child.
+    often. `effort`: how hard the compiler tries, None the target's default. `python`: the interpreter the user's code
+    runs in. `timeout` in seconds. With `cache`, an unchanged capture is used again. Raises ContractLintError for a step
+    or target that does not exist, for a folder that is no capture, and for whatever goes wrong in the child.
     """
     contract = loaded.contract
     if contract is None:
         raise ContractLintError("the contract has errors; run `contract-lint check` first", Location(loaded.path))
     file = Path(loaded.document.source.path).resolve()
     root = project_root(file)
-    request = _request(loaded, contract, target, step_names, file, root, run_steps)
+    request = _request(loaded, contract, target, step_names, file, root, run_steps, effort)
     destination = _destination(out)
     store = CaptureCache(root)
     key = request_key(request, python, child_environment(target, _settings()))
@@ -104,6 +106,7 @@ def _request(
     file: Path,
     root: Path,
     run_steps: int,
+    effort: Effort | None,
 ) -> ChildRequest:
     names = list(contract.step) if step_names is None else list(step_names)
     unknown = [name for name in names if name not in contract.step]
@@ -133,8 +136,10 @@ def _request(
                 integers_below=contract.model.vocab if contract.model and contract.model.kind == "dense" else None,
             )
         )
+    chosen = parse_target(target, effort)
     return ChildRequest(
-        target=parse_target(target).name,
+        target=chosen.name,
+        effort=chosen.effort,
         mesh=MeshRequest(axes=mesh.axes, dcn=mesh.dcn) if mesh else None,
         steps=steps,
         project_root=str(root),

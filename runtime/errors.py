@@ -52,12 +52,16 @@ _SIGNS: tuple[tuple[str, frozenset[str] | None, re.Pattern[str]], ...] = (
         ),
     ),
 )
+# The compiler found itself in a state it holds impossible: no program should bring it there.
+_BROKEN_COMPILER = re.compile(r"RET_CHECK failure|Check failed:|No such compile option|Unimplemented HLO|proto_version")
 _LIBRARY = re.compile(r"[/\\](?:jax|jaxlib|flax|optax|einops)[/\\]")
 _JAX = re.compile(r"[/\\]jax(?:lib)?[/\\]")
 # Making a mesh or a device list is no trace: it fails because the contract's mesh does not fit.
 _DEVICES = re.compile(r"[/\\]jax[/\\](?:_src[/\\](?:mesh|mesh_utils|xla_bridge)|experimental[/\\]mesh_utils)\.py$")
 _PARALLEL = re.compile(r"[/\\]jax[/\\]_src[/\\]lax[/\\]parallel\.py$")
 MESSAGE_MAX = 4000
+REPORT_MAX = 40_000
+"""Longest message kept of a compiler that ran out of memory: it lists allocations."""
 STACK_MAX = 12
 
 
@@ -67,10 +71,10 @@ def recognise(error: BaseException, paths: FramePaths, phase: Phase) -> StepErro
     `frames` is empty where no user code was on the stack, as for the placement of an argument.
     """
     files = _files(error.__traceback__)
-    kind = _kind(error, files, phase)
+    kind = None if broken_compiler(error) else _kind(error, files, phase)
     if kind is None:
         return None
-    message = _clean(_text(error), paths)
+    message = _clean(_text(error), paths, REPORT_MAX if kind == "out-of-memory" else MESSAGE_MAX)
     axis = _refused_axis(error) if isinstance(error, AssertionError) and not message else None
     if axis is not None:
         kind, message = "unknown-axis", f"a collective over the axis {axis!r}, which the mesh around it does not have"
@@ -80,6 +84,22 @@ def recognise(error: BaseException, paths: FramePaths, phase: Phase) -> StepErro
         message=message or f"{type(error).__name__} without a message, inside JAX",
         phase=phase,
         frames=paths.of_traceback(error.__traceback__) or _from_chain(error, paths),
+    )
+
+
+def broken_compiler(error: BaseException) -> bool:
+    """Whether an exception says that the compiler, or its pair with jaxlib, failed by itself."""
+    runtime = any(cls.__name__ in ("JaxRuntimeError", "XlaRuntimeError") for cls in type(error).__mro__)
+    return runtime and bool(_BROKEN_COMPILER.search(_text(error)))
+
+
+def compiler_failure(error: BaseException, paths: FramePaths, target: str, versions: str) -> StepFailure:
+    """Such an exception as a failure that blames neither the step nor the contract. `versions`: jax 0.10.2, ..."""
+    text = _clean(_text(error).strip().partition("\n")[0], paths)
+    return StepFailure(
+        f"the compiler for {target} failed by itself with {versions}: {text}",
+        help="this pair of versions is not supported for this program, whatever the step; "
+        "`contract-lint targets` says which versions belong together",
     )
 
 
@@ -175,9 +195,9 @@ _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 _ABSOLUTE = re.compile(r"(?<![\w./-])/(?:[\w.@+-]+/)+[\w.@+-]+")
 
 
-def _clean(text: str, paths: FramePaths) -> str:
+def _clean(text: str, paths: FramePaths, longest: int = MESSAGE_MAX) -> str:
     """A message that is the same on every machine: no addresses, no home folders, no endless tail."""
     text = _FILTERED.sub("", text)
     text = _ABSOLUTE.sub(lambda match: paths.printed(match[0]), text)
     text = _ADDRESS.sub("0x...", text).strip()
-    return text if len(text) <= MESSAGE_MAX else text[:MESSAGE_MAX] + " ..."
+    return text if len(text) <= longest else text[:longest] + " ..."

@@ -9,6 +9,8 @@ from ..evidence import StepEvidence, frame_location
 from ..rule import Rule
 
 SHARDING_KINDS = frozenset({"indivisible", "unknown-axis", "ambiguous-sharding", "sharding-mismatch"})
+ELSEWHERE = frozenset({"out-of-memory"})
+"""Kinds that have a rule of their own."""
 
 ADVICE = {
     "indivisible": "choose a size that the mesh axes divide, or leave this dimension whole",
@@ -16,14 +18,13 @@ ADVICE = {
     "ambiguous-sharding": "state the result's placement with out_sharding, or reshard one operand",
     "sharding-mismatch": "reshard one side so that both placements agree",
     "concretization": "use jnp.where / lax.cond, or make the value a static argument",
-    "out-of-memory": "shrink the batch, rematerialise more, or shard further",
 }
 
 
 def rejection(rule: Rule, evidence: StepEvidence, sharding: bool) -> Iterable[Finding]:
     """The step's error, if it is of the wanted family; at most one finding."""
     error = evidence.facts.error
-    if error is None or (error.kind in SHARDING_KINDS) is not sharding:
+    if error is None or error.kind in ELSEWHERE or (error.kind in SHARDING_KINDS) is not sharding:
         return
     first_line = error.message.strip().splitlines()[0] if error.message.strip() else error.type
     function = f"{error.frames[0].path}:{error.frames[0].function}" if error.frames else ""

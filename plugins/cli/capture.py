@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from .options import capture_options
+
+if TYPE_CHECKING:
+    from ...runtime.targets import Effort
 
 
 @click.command("capture")
@@ -19,6 +24,7 @@ def command(
     run: bool,
     steps: int | None,
     targets: tuple[str, ...],
+    effort: Effort | None,
     python: str | None,
     timeout: int | None,
     no_cache: bool,
@@ -43,6 +49,7 @@ def command(
             cache=not no_cache,
             python=python,
             timeout=timeout,
+            effort=effort,
             say=say,
         )
     for folder in folders:

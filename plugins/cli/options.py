@@ -11,6 +11,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FINDING_FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
 LEDGER_FORMATS = ("text", "json", "markdown")
+EFFORTS = ("fast", "full")
 FAIL_ON = ("error", "warning", "info", "never")
 
 
@@ -44,11 +45,16 @@ output_option = click.option(
 
 
 def capture_options(command: Command) -> Command:
-    """How the steps are built and compiled: `--target`, `--python`, `--timeout`, `--no-cache`."""
+    """How the steps are built and compiled: `--target`, `--effort`, `--python`, `--timeout`, `--no-cache`."""
     for option in reversed(
         (
             click.option(
                 "--target", "targets", multiple=True, metavar="T", help="Only this target, e.g. cpu:8; may be repeated."
+            ),
+            click.option(
+                "--effort",
+                type=click.Choice(EFFORTS),
+                help="How hard the compiler tries.  [default: fast on tpu and cuda; cpu has but one]",
             ),
             python_option,
             timeout_option,

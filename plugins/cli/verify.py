@@ -10,6 +10,7 @@ import click
 from .options import capture_options, codes, findings_options
 
 if TYPE_CHECKING:
+    from ...runtime.targets import Effort
     from ..pipeline.report import FailOn
 
 
@@ -28,6 +29,7 @@ def command(
     run: bool,
     steps: int | None,
     targets: tuple[str, ...],
+    effort: Effort | None,
     python: str | None,
     timeout: int | None,
     no_cache: bool,
@@ -48,6 +50,13 @@ def command(
 
     if steps is not None and not run:
         raise click.UsageError("--steps needs --run")
+    making = {"--steps": steps, "--effort": effort, "--python": python, "--timeout": timeout, "--no-cache": no_cache}
+    useless = [name for name, value in making.items() if value]
+    if capture_dir is not None and useless:
+        raise click.UsageError(
+            f"{', '.join(useless)}: --capture judges what is there and runs nothing; leave {_them(useless)} out, or make "
+            "the capture with `contract-lint capture`"
+        )
     settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
     with progress() as say:
         report = verify(
@@ -59,9 +68,14 @@ def command(
             cache=not no_cache,
             python=python,
             timeout=timeout,
+            effort=effort,
             select=settings.select,
             ignore=settings.ignore,
             fail_on=settings.fail_on,
             say=say,
         )
     return emit(report, form, output)
+
+
+def _them(names: list[str]) -> str:
+    return "them" if len(names) > 1 else "it"

@@ -10,6 +10,7 @@ from ...contracts.load import LoadedContract, load_contract
 from ...hlo_tools.capture import Capture, read_capture
 from ...runtime.contract import capture_contract
 from ...runtime.launch import DEFAULT_TIMEOUT
+from ...runtime.targets import Effort
 from ...runtime.targets import target as parse_target
 from .targets import chosen_targets, require_jax
 
@@ -27,17 +28,19 @@ def capture(
     cache: bool = True,
     python: str | None = None,
     timeout: float | None = None,
+    effort: Effort | None = None,
     say: Callable[[str], None] | None = None,
 ) -> list[Path]:
     """Capture a contract's steps and return the folder of each target's capture.
 
     `out` is the folder of the one target's capture, or with several targets the folder that gets one below it for each
-    (`cpu-8`). Raises ContractLintError for whatever makes a capture impossible.
+    (`cpu-8`). `effort` is how hard the compiler tries, None each target's default. Raises ContractLintError for
+    whatever makes a capture impossible.
     """
     loaded = load_contract(Path(path)).readable()
     names = chosen_targets(loaded, targets)
     return [
-        _capture_one(loaded, name, _folder(out, name, len(names)), run, steps, cache, python, timeout, say)
+        _capture_one(loaded, name, _folder(out, name, len(names)), run, steps, cache, python, timeout, effort, say)
         for name in names
     ]
 
@@ -51,11 +54,15 @@ def capture_targets(
     cache: bool = True,
     python: str | None = None,
     timeout: float | None = None,
+    effort: Effort | None = None,
     say: Callable[[str], None] | None = None,
 ) -> list[Capture]:
     """One capture for each target, read back, in the contract's order. Arguments and errors are those of `capture`."""
     names = chosen_targets(loaded, targets)
-    return [read_capture(_capture_one(loaded, name, None, run, steps, cache, python, timeout, say)) for name in names]
+    return [
+        read_capture(_capture_one(loaded, name, None, run, steps, cache, python, timeout, effort, say))
+        for name in names
+    ]
 
 
 def _capture_one(
@@ -67,6 +74,7 @@ def _capture_one(
     cache: bool,
     python: str | None,
     timeout: float | None,
+    effort: Effort | None,
     say: Callable[[str], None] | None,
 ) -> Path:
     require_jax(python)
@@ -81,6 +89,7 @@ def _capture_one(
         python=python,
         timeout=timeout or DEFAULT_TIMEOUT,
         cache=cache,
+        effort=effort,
         on_progress=None if say is None else lambda phase: say(f"{name}: {phase}"),
     )
 

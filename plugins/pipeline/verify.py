@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
@@ -15,6 +16,9 @@ from .check import static_findings
 from .judged import Filters, judged, reported, target_of
 from .report import FailOn, Report
 from .selection import require_known
+
+if TYPE_CHECKING:
+    from ...runtime.targets import Effort
 
 Say = Callable[[str], None]
 MANIFEST = "manifest.json"
@@ -30,6 +34,7 @@ def verify(
     cache: bool = True,
     python: str | None = None,
     timeout: float | None = None,
+    effort: Effort | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     fail_on: FailOn = "error",
@@ -38,7 +43,9 @@ def verify(
     """Judge the contract at `path` on `targets` (default: all it names).
 
     With `capture_dir` (one capture, or a folder with one for each target) nothing is run and jax is not needed; else
-    each target is captured in a child process, where `run` executes `steps` steps too. `say` is told what begins.
+    each target is captured in a child process, where `run` executes `steps` steps too. `effort` is how hard the
+    compiler tries; where a fast compile is too close to a memory limit to pass, a full one follows. `say` is told what
+    begins.
     Raises ContractLintError for wrong usage, unreadable input, an unknown target, or a step that cannot be built.
     """
     tell: Say = say or (lambda _: None)
@@ -55,10 +62,11 @@ def verify(
             _note_age(loaded, captures, tell)
         else:
             from .capture import capture_targets
+            from .effort import proven
 
-            captures = capture_targets(
-                loaded, targets, run=run, steps=steps, cache=cache, python=python, timeout=timeout, say=tell
-            )
+            options: dict[str, Any] = {"run": run, "steps": steps, "cache": cache, "python": python, "timeout": timeout}
+            captures = capture_targets(loaded, targets, effort=effort, say=tell, **options)
+            captures = proven(loaded, captures, tell, **options)
     except ContractLintError as error:
         if not any(finding.severity == "error" for finding in static):
             raise

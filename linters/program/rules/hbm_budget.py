@@ -28,6 +28,7 @@ from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
 from ...evidence import StepEvidence
 from ...rule import Rule
+from ..limits import confidence
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -40,6 +41,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         subject="hbm",
         location=evidence.place("memory.hbm"),
         key="memory.hbm",
+        confidence=confidence(evidence),
         expected=f"at most {section.hbm:,} bytes",
         found=f"{ledger.need_bytes:,} bytes",
         evidence=tuple(

@@ -28,6 +28,7 @@ from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
 from ...evidence import StepEvidence
 from ...rule import Rule
+from ..limits import FIXED_CLASSES, confidence
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -45,6 +46,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             subject=name,
             location=evidence.place(key),
             key=key,
+            confidence=confidence(evidence, fixed=name in FIXED_CLASSES),
             expected=f"at most {budget:,} bytes",
             found=f"{used:,} bytes",
             evidence=tuple(

@@ -1,0 +1,55 @@
+"""Who fills a buffer that is only set aside: TPU programs allocate the stacked results of a loop before the loop runs.
+
+Such an `AllocateBuffer` has no source of its own; the update in the loop's body that writes into it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from .proto import InstructionProto, ModuleProto
+
+_HANDS_ON = frozenset(("bitcast", "copy", "get-tuple-element", "optimization-barrier"))
+_MAX_STEPS = 16
+
+Users = Callable[[InstructionProto], Iterable[InstructionProto]]
+
+
+def filler(module: ModuleProto, made: InstructionProto, users: Users) -> InstructionProto | None:
+    """The `dynamic-update-slice` in a loop that writes into the buffer `made`; None where no loop does."""
+    for carried in users(made):
+        if carried.opcode != "tuple":
+            continue
+        positions = [at for at, identity in enumerate(carried.operand_ids) if identity == made.id]
+        for loop in users(carried):
+            if loop.opcode != "while" or not loop.called_ids:
+                continue
+            for position in positions:
+                found = _written(module, loop, position)
+                if found is not None:
+                    return found
+    return None
+
+
+def _written(module: ModuleProto, loop: InstructionProto, position: int) -> InstructionProto | None:
+    """The update that gives the body's result at a position of the carried tuple."""
+    body = module.computation_by_id.get(loop.called_ids[0])
+    at = module.instruction_by_id.get(body.root_id) if body else None
+    index = [position]
+    for _ in range(_MAX_STEPS):
+        if at is None:
+            return None
+        if at.opcode == "dynamic-update-slice":
+            return at
+        if at.opcode == "tuple" and index and index[0] < len(at.operand_ids):
+            at = module.instruction_by_id.get(at.operand_ids[index.pop(0)])
+        elif at.opcode in ("fusion", "call") and at.called_ids:
+            callee = module.computation_by_id.get(at.called_ids[0])
+            at = module.instruction_by_id.get(callee.root_id) if callee else None
+        elif at.opcode in _HANDS_ON and at.operand_ids:
+            if at.opcode == "get-tuple-element":
+                index.insert(0, at.tuple_index)
+            at = module.instruction_by_id.get(at.operand_ids[0])
+        else:
+            return None
+    return None

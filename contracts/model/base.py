@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 _UNITS = {"": 1, "B": 1}
 _UNITS |= {f"{p}B": 1000**n for n, p in enumerate("kMGT", start=1)} | {"KB": 1000}
 _UNITS |= {f"{p}iB": 1024**n for n, p in enumerate("KMGT", start=1)} | {"kiB": 1024}
+_PERCENT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*")
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
 
 
@@ -45,6 +46,32 @@ Bytes = Annotated[
             "anyOf": [
                 {"type": "integer", "minimum": 0},
                 {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*[A-Za-z]*$"},
+            ]
+        }
+    ),
+]
+
+
+def parse_share(value: Any) -> float:
+    """`25%`, `12.5 %` or a plain number such as 0.25, as a fraction of at least 0.
+
+    Raises ValueError for anything else.
+    """
+    if isinstance(value, str) and (match := _PERCENT.fullmatch(value[:40])) is not None:
+        return float(Fraction(match[1]) / 100)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e6:
+        raise ValueError("expected a share such as 25% or 0.25")
+    return float(value)
+
+
+Share = Annotated[
+    float,
+    BeforeValidator(parse_share),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$"},
             ]
         }
     ),

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from .base import Bytes, Section
+from .base import Bytes, Section, Share
 from .sharding import Axes
 
 CollectiveKind = Literal[
@@ -20,6 +20,8 @@ CollectiveKind = Literal[
     "collective-broadcast",
     "send-recv",
 ]
+
+Offloaded = Literal["activations", "parameter", "optimizer_slot"]
 
 
 def _day(value: Any) -> date:
@@ -41,6 +43,7 @@ class ExpectedCollective(Section):
     axes: Axes = Field(description="Mesh axes it runs over.")
     count: int = Field(ge=0, description="Executions in one step, loops multiplied.")
     elements: int | None = Field(default=None, ge=0, description="Elements per device in one step, loops multiplied.")
+    dtype: str | None = Field(default=None, description="Dtype on the wire, as numpy spells it.")
     ring_bytes: Bytes | None = Field(default=None, description="Bytes sent per device in one step by a ring.")
     review: str | None = Field(default=None, description="Left by `init`: found, not yet confirmed by a person.")
 
@@ -61,6 +64,9 @@ class CollectivesSection(Section):
         default="closed_form", description="`closed_form`: from model, mesh and placements; or a list, complete."
     )
     allow: list[AllowedCollective] = Field(default_factory=list, description="Fine without being planned.")
+    dcn_max: Bytes | None = Field(
+        default=None, description="Bytes one device may send in a step between slices or hosts (`mesh.dcn`)."
+    )
 
 
 class MemorySection(Section):
@@ -70,6 +76,12 @@ class MemorySection(Section):
     classes: dict[str, Bytes] = Field(
         default_factory=dict,
         description="Upper bound per buffer class: parameter, optimizer_slot, activation_temporary, ...",
+    )
+    offload: list[Offloaded] = Field(
+        default_factory=list, description="What lives in host memory: saved activations, parameters, optimizer slots."
+    )
+    padding_max: Share | None = Field(
+        default=None, description="Tile padding of all parameters, as a share of their bytes, such as 25%."
     )
 
 
@@ -84,6 +96,10 @@ class GraphSection(Section):
         default=None, ge=1, description="Copies of one block that may stand unrolled."
     )
     dynamic_shapes: Literal["forbid", "allow"] = Field(default="allow", description="Dimensions unknown when tracing.")
+    kernels: Literal["forbid", "allow"] | list[str] = Field(
+        default="allow",
+        description="Kernels called by name: none, any, or these `custom_call_target`s.",
+    )
 
 
 class Deviation(Section):

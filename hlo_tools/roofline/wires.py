@@ -80,6 +80,19 @@ def wires(ledger: CollectiveLedger, target: TargetName) -> Wires:
     return Wires(found, None if link is None else _together(demands, link))
 
 
+def between_parts(ledger: CollectiveLedger, target: TargetName) -> list[tuple[Collective, Fraction]]:
+    """Every row with the bytes one device sends in it between slices or hosts, per step."""
+    shares: dict[tuple[str, tuple[tuple[int, ...], ...]], _Share] = {}
+    found = []
+    for row in ledger.rows:
+        key = (row.kind, row.groups)
+        if key not in shares:
+            shares[key] = _share(row, _ids(ledger, row), target)
+        sent = Fraction(row.ring_bytes) if row.ring_exact is None else row.ring_exact
+        found.append((row, sent * shares[key].network))
+    return found
+
+
 def _plus(seconds: float | None, amount: Fraction, rate: float | None, links: int) -> float | None:
     if not amount:
         return seconds

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .fused_sums import fused_computations
 from .instruction import Instruction
 from .module import HloModule
 
@@ -32,7 +33,7 @@ def without_copies(found: Sequence[Instruction], module: HloModule) -> tuple[lis
     if not started:
         return list(found), started
     chains = {_chain(instruction) for instruction in found if mark(instruction) in started}
-    fused = _fused(module)
+    fused = fused_computations(module)
     kept = [
         instruction
         for instruction in found
@@ -61,14 +62,3 @@ def _started(module: HloModule) -> set[Mark]:
         and (call := computation.instruction_at(position)).attributes.get("custom_call_target", "").strip('"') == _START
         for operand in call.operands
     }
-
-
-def _fused(module: HloModule) -> frozenset[str]:
-    """The computations that a fusion calls."""
-    return frozenset(
-        callee.name
-        for computation in module.computations
-        for position, opcode in enumerate(computation.opcodes())
-        if opcode == "fusion"
-        for callee in computation.instruction_at(position).called
-    )

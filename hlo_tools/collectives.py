@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from ..contracts.manifest import Frame, MeshFact
 from .async_fusions import mark, without_copies
 from .frames import user_frame
+from .fused_sums import FusedSums
 from .instruction import Instruction
 from .loops import executions
 from .mesh_axes import Axes, axes_of, axes_of_pairs
 from .module import HloModule
 from .participants import PAIRED, Participants, device_count, named_mesh, participants
 from .replica_groups import Groups
+from .slices import crosses_slices, slices_of, transfer_groups, transfer_kind
 from .transfers import KINDS, Part, Transfer, is_asynchronous, nearest, transfer
 
 LEDGER_SCHEMA = 1
@@ -29,6 +31,7 @@ class Collective:
     `elements` counts the array that is whole over the group: the result of an all-gather, the operand of the others.
     A combined collective is one row; `parts` gives elements and bytes of each array in it, for one execution.
     `groups` holds partition numbers (replica * partitions + partition); for a permute, (source, target) pairs.
+    `between_slices`: a group has members in several TPU slices, so data crosses the data-centre network.
     Under a conditional `count` is the dearest branch (a row of another branch has 0) and `count_min` the cheapest.
     """
 
@@ -55,8 +58,11 @@ class Collective:
     frames: list[Frame] = field(default_factory=list)
     parts: tuple[Part, ...] = ()
     unknown_loops: tuple[str, ...] = ()
+    between_slices: bool = False
     ring_exact: Fraction | None = field(default=None, repr=False, compare=False)
     """`ring_bytes` before rounding to a whole byte; sums use it, so that small rows do not add up to an error."""
+    own_groups: Groups = field(default=(), repr=False, compare=False)
+    """`groups` in the numbers of the program: those of one slice, where it is the program of one slice."""
     instruction: Instruction | None = field(default=None, repr=False, compare=False)
 
     def as_json(self) -> dict[str, Any]:
@@ -82,6 +88,7 @@ class Collective:
             "computation": self.computation,
             "order": self.order,
             "unknown_loops": list(self.unknown_loops),
+            "between_slices": self.between_slices,
         }
 
 
@@ -141,7 +148,9 @@ class CollectiveLedger:
 
 
 def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
-    """Every collective instruction of the module as printed, loops multiplied; an async pair or chain is one row.
+    """Every collective of the module, loops multiplied; an async pair or chain is one row.
+
+    Kinds are as printed, but for a sum that its own fusion slices (TPU's reduce-scatter).
 
     Without `mesh`, axes are those the program itself names (jax 0.12 prints the user's mesh); made-up names
     (`axis_0`) do not count, and `axes` is None then. Raises ContractLintError for what cannot be read.
@@ -156,21 +165,30 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
     devices = device_count(module, found)
     found, started = without_copies(found, module)
     mesh = mesh or named_mesh(found, devices)
-    drafts: list[tuple[Instruction, Participants, Transfer]] = []
+    slices = slices_of(mesh)
+    of_one_slice = slices is not None and devices * len(slices.members) == len(slices.slice_of)
+    sums = FusedSums(module)
+    drafts: list[tuple[Instruction, Participants, Transfer, Groups]] = []
     cost: dict[str, int] = {}
     for instruction in found:
         moved = transfer(instruction)
         if moved is None:
             continue
         who = participants(instruction, module, devices, moved.ratio)
-        moved = moved.over(who.size if who.moves else 1)
-        drafts.append((instruction, who, moved))
+        own = who.groups
+        if instruction.opcode == "send" and crosses_slices(instruction):
+            groups = transfer_groups(instruction, slices) or ()
+            who = Participants(groups, max((len(group) for group in groups), default=2))
+        elif slices is not None and of_one_slice:
+            who = replace(who, groups=slices.everywhere(who.groups))
+        moved = sums.scattered(instruction, moved, own, who.size).over(who.size if who.moves else 1)
+        drafts.append((instruction, who, moved, own))
         name = instruction.computation.name
         cost[name] = cost.get(name, 0) + nearest(moved.ring_bytes)
     runs = executions(module, cost)
     called_async = _async_computations(module) if drafts else {}
     rows = []
-    for order, (instruction, who, moved) in enumerate(drafts):
+    for order, (instruction, who, moved, own) in enumerate(drafts):
         run = runs.of(instruction.computation)
         carrier = called_async.get(instruction.computation.name)
         frames = instruction.frames or (carrier.frames if carrier else [])
@@ -179,7 +197,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
             Collective(
                 name=instruction.name,
                 kind=moved.kind,
-                axes=_axes(moved.kind, who, mesh),
+                axes=_axes(instruction, who, mesh),
                 groups=who.groups,
                 group_size=who.size,
                 static_count=1,
@@ -200,19 +218,26 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
                 frames=frames,
                 parts=moved.parts,
                 unknown_loops=run.unknown,
+                between_slices=slices is not None and slices.joined_by(who.groups),
                 ring_exact=ring,
+                own_groups=own,
                 instruction=instruction,
             )
         )
+    if slices is not None and of_one_slice:
+        devices = len(slices.slice_of)
     return CollectiveLedger(module.name, devices, mesh, rows, runs.unknown_loops)
 
 
-def _axes(kind: str, who: Participants, mesh: MeshFact | None) -> Axes:
+def _axes(instruction: Instruction, who: Participants, mesh: MeshFact | None) -> Axes:
     if mesh is None:
         return None
-    if kind in PAIRED:
-        return axes_of_pairs(who.groups, mesh)
-    return axes_of(who.groups, mesh)
+    paired = KINDS[instruction.opcode] in PAIRED
+    if instruction.opcode == "send" and crosses_slices(instruction):
+        if not who.groups:
+            return None
+        paired = transfer_kind(instruction) == "collective-permute"
+    return axes_of_pairs(who.groups, mesh) if paired else axes_of(who.groups, mesh)
 
 
 def _async_computations(module: HloModule) -> dict[str, Instruction]:

@@ -9,6 +9,7 @@ from math import floor, prod
 
 from .instruction import Instruction
 from .shape import Shape
+from .slices import crosses_slices
 from .text.attributes import integer
 
 _BASE = (
@@ -87,7 +88,7 @@ def transfer(instruction: Instruction) -> Transfer | None:
     """What the collective moves; None for a transfer between device and host, which is no collective."""
     kind = KINDS[instruction.opcode]
     if instruction.opcode == "send":
-        if instruction.attributes.get("is_host_transfer") == "true":
+        if instruction.attributes.get("is_host_transfer") == "true" and not crosses_slices(instruction):
             return None
         return Transfer(kind, _parts(kind, _leaves(instruction.operands[:1]), []))
     operands = _leaves(_data_operands(kind, instruction))

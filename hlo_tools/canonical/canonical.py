@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...contracts.manifest import MeshFact
 from ..collectives import Collective, CollectiveLedger, collectives
 from ..module import HloModule
+from .between_slices import as_collective
 from .combined import parts_of
 from .only_sliced import as_reduce_scatter
 
@@ -15,8 +16,9 @@ from .only_sliced import as_reduce_scatter
 def canonical(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
     """The collectives of a module without the accidents of how a compiler spells them.
 
-    Combined collectives are split, collectives among one device or never executed are left out, and an all-reduce of
-    which every device uses only its slice is a reduce-scatter. Raises ContractLintError for what cannot be read.
+    Combined collectives are split, collectives among one device or never executed are left out, a transfer between
+    slices is named by what it does, and an all-reduce of which every device uses only its slice is a reduce-scatter.
+    Raises ContractLintError for what cannot be read.
     """
     return canonical_ledger(collectives(module, mesh))
 
@@ -30,5 +32,5 @@ def _rows(rows: list[Collective]) -> Iterator[Collective]:
     for row in rows:
         if row.count == 0 or row.group_size == 1:
             continue
-        for part in parts_of(row):
+        for part in parts_of(as_collective(row)):
             yield as_reduce_scatter(part)

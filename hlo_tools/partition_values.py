@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..instruction import Instruction
+from .instruction import Instruction
 
 Value = tuple[int, ...]
 

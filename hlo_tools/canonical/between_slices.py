@@ -1,4 +1,4 @@
-"""A transfer between TPU slices is the collective that its target says it is: megascale runs it as `send` and `recv`."""
+"""A transfer between TPU slices is the collective that its target names: megascale runs it as `send` and `recv`."""
 
 from __future__ import annotations
 

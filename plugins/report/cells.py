@@ -47,3 +47,9 @@ def compared(rows: Sequence[ComparisonRow], limit: int) -> tuple[list[Comparison
     broken = [row for row in ranked if row.ratio is not None and not row.ratio <= 1]
     count = max(limit, sum(row.role in order for row in ranked) + sum(row.role not in order for row in broken))
     return ranked[:count], ranked[count:]
+
+
+def peak_label(peak: int, need: int) -> str:
+    """What the live peak is called beside what must fit: larger only by the program's constants, which are part of the
+    code where they are budgeted."""
+    return "live at the peak" if peak <= need else "live at the peak, constants included"

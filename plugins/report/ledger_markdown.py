@@ -8,7 +8,7 @@ from ...contracts.model import format_bytes
 from ...hlo_tools.collectives import CollectiveLedger
 from ...hlo_tools.memory import MemoryLedger
 from ...hlo_tools.tensors import TensorLedger
-from .cells import axes, bytes_or_dash
+from .cells import axes, bytes_or_dash, peak_label
 from .markdown import escape
 from .printable import plural
 
@@ -49,7 +49,7 @@ def memory_markdown(ledger: MemoryLedger) -> str:
         ("outputs not aliased", max(0, ledger.output_bytes - ledger.alias_bytes)),
         ("temporaries", ledger.temp_bytes),
         ("code", ledger.code_bytes),
-        ("live at the peak", ledger.peak_bytes),
+        (peak_label(ledger.peak_bytes, ledger.need_bytes), ledger.peak_bytes),
     ]
     sums += [("state", ledger.state_bytes)] if ledger.state_bytes is not None else []
     buffers = [

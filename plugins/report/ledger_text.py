@@ -15,7 +15,7 @@ from ...hlo_tools.memory import MemoryLedger
 from ...hlo_tools.scope import scope_of
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import Tensor, TensorLedger
-from .cells import axes, bytes_or_dash
+from .cells import axes, bytes_or_dash, peak_label
 from .printable import one_line, plural
 from .text import to_text
 
@@ -57,7 +57,7 @@ def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) 
 def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
     """What must fit, the live peak by class and by line, the timeline, and the buffers at the peak."""
     first = f"{one_line(ledger.module)}: needs {format_bytes(ledger.need_bytes)} on each device"
-    first += f", {format_bytes(ledger.peak_bytes)} live at the peak"
+    first += f", {format_bytes(ledger.peak_bytes)} {peak_label(ledger.peak_bytes, ledger.need_bytes)}"
     if ledger.buffers:
         name, size = next(iter(ledger.by_class.items()))
         first += f"; most is {name.replace('_', ' ')} ({format_bytes(size)})"
@@ -143,7 +143,9 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
     if ledger.memory is not None:
         memory = _table(("Memory per device",), ("bytes",))
         memory.add_row("must fit", format_bytes(ledger.memory.need_bytes))
-        memory.add_row("live at the peak", format_bytes(ledger.memory.peak_bytes))
+        memory.add_row(
+            peak_label(ledger.memory.peak_bytes, ledger.memory.need_bytes), format_bytes(ledger.memory.peak_bytes)
+        )
         memory.add_row("state", bytes_or_dash(ledger.memory.state_bytes))
         parts += ["", memory]
     return to_text(parts, width, color, Text(first))

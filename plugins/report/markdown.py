@@ -9,7 +9,7 @@ from functools import partial
 from ...contracts.model import format_bytes
 from ..pipeline.report import Report, Root
 from ..pipeline.tables import ForecastTable, StepTables
-from .cells import axes, bytes_or_dash, compared, mesh, number, versus
+from .cells import axes, bytes_or_dash, compared, mesh, number, peak_label, versus
 from .forecast import forecast_rows, sources, statements
 from .printable import cut, one_line, place, plural, sentence
 from .verdict import consequences, counts, headline, title, verdict
@@ -130,7 +130,8 @@ def _step(tables: StepTables) -> str:
     if tables.memory is not None:
         memory = tables.memory
         rows = [("must fit", format_bytes(memory.need_bytes), bytes_or_dash(memory.hbm_bytes))]
-        rows += [("live at the peak", format_bytes(memory.peak_bytes), "")] if memory.peak_bytes is not None else []
+        if memory.peak_bytes is not None:
+            rows.append((peak_label(memory.peak_bytes, memory.need_bytes), format_bytes(memory.peak_bytes), ""))
         if memory.state_bytes is not None:
             rows.append(("state", format_bytes(memory.state_bytes), bytes_or_dash(memory.state_plan_bytes)))
         rows += [

@@ -12,7 +12,7 @@ from rich.text import Text
 from ...contracts.model import format_bytes
 from ..pipeline.resolved import ResolvedRow
 from ..pipeline.tables import CollectiveRow, MemoryTable, RunTable, StepTables, TensorRow
-from .cells import axes, bytes_or_dash, compared, mesh, number
+from .cells import axes, bytes_or_dash, compared, mesh, number, peak_label
 from .forecast import forecast_text
 from .printable import one_line, plural
 from .wrap import broken
@@ -108,7 +108,7 @@ def _memory(memory: MemoryTable) -> Table:
     table.add_row("  temporaries", format_bytes(memory.temp_bytes), "", "")
     table.add_row("  code", format_bytes(memory.code_bytes), "", "")
     if memory.peak_bytes is not None:
-        table.add_row("live at the peak", format_bytes(memory.peak_bytes), "", "")
+        table.add_row(peak_label(memory.peak_bytes, memory.need_bytes), format_bytes(memory.peak_bytes), "", "")
     if memory.state_bytes is not None:
         exact = memory.state_bytes == memory.state_plan_bytes
         plan = memory.state_plan_bytes

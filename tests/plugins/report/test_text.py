@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from contract_lint.plugins.pipeline.report import Report
+from contract_lint.plugins.report.markdown import render as markdown
 from contract_lint.plugins.report.text import render
 
 
@@ -28,6 +31,16 @@ def test_consequences_are_folded_and_accepted_findings_listed_apart(broken: Repo
     assert "folded    1 consequence: MEM202 hbm-over-budget" in text
     assert "error MEM202" not in text
     assert "Set aside (1 finding):" in text
+
+
+@pytest.mark.parametrize("form", [lambda report: render(report, 80), markdown])
+def test_a_peak_above_what_must_fit_says_why(form: Callable[[Report], str], broken: Report) -> None:
+    assert "constants included" not in form(broken)
+    (tables, *others) = broken.tables
+    assert tables.memory is not None
+    memory = replace(tables.memory, peak_bytes=tables.memory.need_bytes + 1)
+    above = replace(broken, tables=(replace(tables, memory=memory), *others))
+    assert "live at the peak, constants included" in form(above)
 
 
 def test_plan_stands_against_program(broken: Report) -> None:

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ....contracts.manifest import Leaf
 from ....contracts.model import format_bytes
 from ...evidence import StepEvidence
 from ...rule import Rule
@@ -35,36 +36,43 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     section = evidence.section
     if section is None or not section.donate:
         return
-    key = f"{evidence.step_key}.donate"
+    kept_by_reason: dict[str, dict[str, list[Leaf]]] = {}
     for argument in section.donate:
         leaves = [leaf for leaf in evidence.facts.arguments if leaf.argument == argument]
         kept = [leaf for leaf in leaves if not leaf.aliased and leaf.parameter is not None]
         if not leaves:
-            message, found = (
-                f"the step has no array argument {argument!r}, which the contract promises to donate",
-                "no such argument",
-            )
+            message = f"the step has no array argument {argument!r}, which the contract promises to donate"
+            yield _finding(evidence, message, [argument], "no such argument", [])
         elif kept:
-            size = sum(leaf.bytes or 0 for leaf in kept)
-            why = "is not donated" if not any(leaf.donated for leaf in kept) else "is donated, but not reused"
-            message = (
-                f"{argument} {why}: {len(kept)} of {len(leaves)} arrays ({format_bytes(size)}) "
-                "are kept beside their successors"
-            )
-            found = why
-        else:
-            continue
-        yield RULE.finding(
-            message,
-            subject=argument,
-            location=evidence.place(key),
-            key=key,
-            expected="every array aliased with an output",
-            found=found,
-            evidence=tuple(f"{leaf.path}: {leaf.shape} {leaf.dtype}" for leaf in kept[:20]),
-            help="donate it at the jit border, and return an array of the same shape, dtype and placement",
-            details={"argument": argument},
+            why = "not donated" if not any(leaf.donated for leaf in kept) else "donated, but not reused"
+            kept_by_reason.setdefault(why, {})[argument] = kept
+    # What is done to several arguments alike, at the jit border, is one fault.
+    for why, kept in kept_by_reason.items():
+        names = list(kept)
+        arrays = [leaf for leaves in kept.values() for leaf in leaves]
+        count = sum(leaf.argument in kept for leaf in evidence.facts.arguments)
+        size = format_bytes(sum(leaf.bytes or 0 for leaf in arrays))
+        verb = "are" if len(names) > 1 else "is"
+        message = (
+            f"{' and '.join(names)} {verb} {why}: {len(arrays)} of {count} arrays ({size}) "
+            "are kept beside their successors"
         )
+        yield _finding(evidence, message, names, f"{verb} {why}", arrays)
+
+
+def _finding(evidence: StepEvidence, message: str, names: list[str], found: str, arrays: list[Leaf]) -> Finding:
+    key = f"{evidence.step_key}.donate"
+    return RULE.finding(
+        message,
+        subject=", ".join(names),
+        location=evidence.place(key),
+        key=key,
+        expected="every array aliased with an output",
+        found=found,
+        evidence=tuple(f"{leaf.path}: {leaf.shape} {leaf.dtype}" for leaf in arrays[:20]),
+        help="donate it at the jit border, and return an array of the same shape, dtype and placement",
+        details={"argument": ", ".join(names)},
+    )
 
 
 RULE = Rule(

@@ -23,13 +23,21 @@ from ruamel.yaml import YAML
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = "train.contract.yaml"
 
-SOURCES: dict[str, str] = {"dense_fsdp": "mutated_trainer", "plain_flax": "", "shard_map_dp": ""}
+SOURCES: dict[str, str] = {
+    "dense_fsdp": "mutated_trainer",
+    "plain_flax": "",
+    "shard_map_dp": "",
+    "linen_trainstate": "",
+    "equinox_optax": "",
+}
 """Folder of each step below the copy of its example; the reference trainer is copied beside its contract."""
 
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "dense_fsdp": {"small": {}, "large": {"layers": 6, "d_model": 256, "d_ff": 768, "vocab": 1024, "sequence": 64}},
     "plain_flax": {"small": {}, "large": {"layers": 6, "width": 128, "inner": 384, "vocab": 512, "batch": 48}},
     "shard_map_dp": {"small": {}, "large": {"layers": 6, "features": 64, "hidden": 192, "classes": 32, "batch": 96}},
+    "linen_trainstate": {"small": {}, "large": {"layers": 6, "width": 128, "inner": 384, "vocab": 512, "batch": 48}},
+    "equinox_optax": {"small": {}, "large": {"layers": 6, "width": 128, "inner": 384, "vocab": 512, "batch": 48}},
 }
 """Build arguments of each size; the small one is the example as it stands."""
 
@@ -97,7 +105,7 @@ def _resize(data: Any, example: str, arguments: dict[str, Any]) -> None:
         data["step"]["train"]["signatures"] = {name: [shape] for name in data["step"]["train"]["signatures"]}
         return
     data["step"]["train"].pop("signatures")
-    shapes = {"plain_flax": _plain_shapes, "shard_map_dp": _shard_map_shapes}[example](arguments)
+    shapes = SHAPES[example](arguments)
     data["model"]["parameters"] = {path: shapes[path] for path in data["model"]["parameters"]}
 
 
@@ -119,6 +127,46 @@ def _shard_map_shapes(a: dict[str, Any]) -> dict[str, list[int]]:
         "layers/kernel": [a["layers"], a["hidden"], a["hidden"]],
         "leave/kernel": [a["hidden"], a["classes"]],
     }
+
+
+def _linen_shapes(a: dict[str, Any]) -> dict[str, list[int]]:
+    layers, width, inner, vocab, heads = a["layers"], a["width"], a["inner"], a["vocab"], 4
+    split = [layers, width, heads, width // heads]
+    norms = {f"blocks/LayerNorm_{i}/{name}": [layers, width] for i in (0, 1) for name in ("scale", "bias")}
+    return norms | {
+        "embed/embedding": [vocab, width],
+        **{f"blocks/attention/{name}/kernel": split for name in ("query", "key", "value")},
+        "blocks/attention/out/kernel": [layers, heads, width // heads, width],
+        "blocks/up/kernel": [layers, width, inner],
+        "blocks/up/bias": [layers, inner],
+        "blocks/down/kernel": [layers, inner, width],
+        "blocks/down/bias": [layers, width],
+        "final_norm/scale": [width],
+        "final_norm/bias": [width],
+        "head/kernel": [width, vocab],
+    }
+
+
+def _equinox_shapes(a: dict[str, Any]) -> dict[str, list[int]]:
+    layers, width, inner, vocab, sequence = a["layers"], a["width"], a["inner"], a["vocab"], 32
+    norms = {f"blocks/{k}_norm/{name}": [layers, width] for k in ("token", "channel") for name in ("weight", "bias")}
+    return norms | {
+        "embed/weight": [vocab, width],
+        "blocks/mix": [layers, sequence, sequence],
+        "blocks/up/weight": [layers, inner, width],
+        "blocks/down/weight": [layers, width, inner],
+        "norm/weight": [width],
+        "norm/bias": [width],
+        "head/weight": [vocab, width],
+    }
+
+
+SHAPES = {
+    "plain_flax": _plain_shapes,
+    "shard_map_dp": _shard_map_shapes,
+    "linen_trainstate": _linen_shapes,
+    "equinox_optax": _equinox_shapes,
+}
 
 
 def promise_collectives(contract: Path, clean: Path) -> None:

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from faults import FAULTS
 from harness import SIZES, Fault, line_of, project, promise_collectives, roots
+from other_trainers import OTHER_TRAINERS
 
 SMALL_AND_LARGE = ["small", pytest.param("large", marks=pytest.mark.slow)]
 
@@ -22,9 +23,11 @@ def planted(folder: Path, example: str, size: str, edits: tuple[tuple[str, str, 
     return contract
 
 
-# The small twins of the other two are the examples themselves, which test_broken_promises holds to their contracts.
+# The small twins of the first two are the examples themselves, which test_broken_promises holds to their contracts.
 CLEAN = [
     ("shard_map_dp", "small"),
+    ("equinox_optax", "small"),
+    pytest.param("linen_trainstate", "small", marks=pytest.mark.slow),
     *(pytest.param(example, "large", marks=pytest.mark.slow) for example in sorted(SIZES)),
 ]
 
@@ -42,7 +45,7 @@ def first_of_each_kind() -> list:
     """All faults; the default run takes the first of each kind, the others are slow."""
     seen: set[str] = set()
     cases = []
-    for fault in FAULTS:
+    for fault in (*FAULTS, *OTHER_TRAINERS):
         cases.append(pytest.param(fault, id=str(fault), marks=[pytest.mark.slow] if fault.name in seen else []))
         seen.add(fault.name)
     return cases

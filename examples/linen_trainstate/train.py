@@ -88,9 +88,8 @@ def build(
     replicated, by_row = NamedSharding(mesh, P()), NamedSharding(mesh, BATCH_SPEC)
     master = "float64" if compute == "float64" else "float32"
     model = Transformer(vocab, width, inner, heads, layers, dropout, compute, master)
-    optimizer = optax.chain(
-        optax.clip_by_global_norm(1.0), optax.adamw(optax.warmup_cosine_decay_schedule(0, 1e-3, 10, 100))
-    )
+    schedule = optax.warmup_cosine_decay_schedule(0.0, 1e-3, warmup_steps=10, decay_steps=100)
+    optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule))
 
     def create_train_state(rng):
         params_rng, dropout_rng = jax.random.split(rng)

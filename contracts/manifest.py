@@ -242,6 +242,7 @@ class StepFacts(Fact):
     static: dict[str, str] = {}
     donate: list[str] = []
     carry: dict[str, str] = {}
+    logical_axes: dict[str, list[str | None]] = {}
     arguments: list[Leaf] = []
     outputs: list[Leaf] = []
     jaxpr: JaxprFacts | None = None

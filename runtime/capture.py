@@ -31,6 +31,7 @@ from .stderr import cleaned, compiler_warnings, donation_warnings
 from .step import NormalisedStep
 from .targets import Target
 from .targets.readiness import readiness
+from .targets.stand_in import default_device
 
 _ALIAS = re.compile(r"\(\s*(\d+),\s*\{[^}]*\},\s*(?:may|must)-alias\)")
 _ALIASES = re.compile(r"input_output_alias=\{(.*?) \}(?:,|$)")
@@ -96,6 +97,7 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
         argument_names=list(step.argument_names),
         fn_frame=capture.paths.of_function(step.fn),
         carry={str(position): name for position, name in step.carry.items()},
+        logical_axes=step.logical_axes,
     )
     traced, wrapped = None, False
     with capture.phase("trace"), _context(step):
@@ -122,7 +124,7 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
     )
     write_gzip(capture.folder / "jaxpr.txt.gz", _ADDRESS.sub("0x...", str(traced.jaxpr)))
     lowered = None
-    with capture.phase("lower"), _context(step), _recorded(capture):
+    with capture.phase("lower"), _context(step), default_device(capture.target), _recorded(capture):
         lowered = traced.lower()
         write_gzip(capture.folder / "stablehlo.mlir.gz", lowered.as_text(debug_info=True))
     if lowered is None:
@@ -131,7 +133,7 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
     compiled = None
     dump = Path(tempfile.mkdtemp(prefix="dump-", dir=capture.folder))
     try:
-        with capture.phase("compile"):
+        with capture.phase("compile"), default_device(capture.target):
             compiled = lowered.compile(compiler_options=capture.target.compiler_options(dump))
     finally:
         dumps = read_dumps(dump, capture.target)

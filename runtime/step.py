@@ -25,6 +25,8 @@ class Step:
     loss_and_grads: `loss_and_grads(*args, **kwargs) -> (loss, grads)`.
     loss_terms: `loss_terms(*args, **kwargs) -> {name: (sum, denominator)}`.
     mesh: a mesh to make current (`jax.set_mesh`) while the step is traced, for code that names axes without a mesh.
+    logical_axes: pytree path of a parameter below its argument -> the step's own name of each dimension, None for none;
+        `init` words placements with them.
     """
 
     fn: Callable[..., Any]
@@ -37,6 +39,7 @@ class Step:
     loss_and_grads: Callable[..., Any] | None = None
     loss_terms: Callable[..., Any] | None = None
     mesh: Any = None
+    logical_axes: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,7 @@ class NormalisedStep:
     loss_and_grads: Callable[..., Any] | None
     loss_terms: Callable[..., Any] | None
     mesh: Any
+    logical_axes: dict[str, list[str | None]] = field(default_factory=dict)
 
     @property
     def positional_names(self) -> tuple[str, ...]:
@@ -139,8 +143,19 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
         carry=_carry(carry, donate_names, names),
         carry_given=carry is not None,
         mesh=getattr(obj, "mesh", None),
+        logical_axes=_logical_axes(getattr(obj, "logical_axes", None)),
         **functions,
     )
+
+
+def _logical_axes(value: Any) -> dict[str, list[str | None]]:
+    entries = {} if value is None else value
+    if isinstance(entries, Mapping) and all(
+        isinstance(names, (tuple, list)) and all(name is None or isinstance(name, str) for name in names)
+        for names in entries.values()
+    ):
+        return {str(path): list(names) for path, names in entries.items()}
+    raise StepFailure("the step's `logical_axes` is no mapping from a path to one name, or None, for each dimension")
 
 
 def _taking_apart(

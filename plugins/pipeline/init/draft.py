@@ -15,6 +15,7 @@ from ....hlo_tools.capture import Capture, StepCapture
 from ....hlo_tools.memory import memory
 from ....hlo_tools.tensors import Tensor, TensorLedger, tensors
 from ..tabulate import unknown_loops
+from .logical import named_placements
 from .patterns import Spec, placement_rules
 
 REVIEW = "found by init, not yet confirmed"
@@ -128,10 +129,11 @@ class _Sections:
         ]
         if not placements:
             return None
-        logical: dict[str, list[str]] = {}
+        named, found = named_placements(placements, self.step.facts.logical_axes)
+        logical: dict[str, Any] = {name: _mapped(axes) for name, axes in found.items()}
         rules = [
             {"match": rule.pattern, "axes": [_axis(names, logical) for names in rule.spec]}
-            for rule in placement_rules(placements)
+            for rule in placement_rules(named)
         ]
         whole = [row.bytes or 0 for row in rows if row.path in placements and not any(placements[row.path])]
         limit = f"{_rounded(max(whole, default=0), KIB) // KIB}KiB"
@@ -189,7 +191,11 @@ def _promises(step: StepCapture) -> dict[str, Any]:
     return found | ({"static": sorted(facts.static)} if facts.static else {}) | {"compiles": 1}
 
 
-def _axis(names: tuple[str, ...], logical: dict[str, list[str]]) -> str | None:
+def _mapped(axes: list[str]) -> str | list[str] | None:
+    return axes if len(axes) > 1 else axes[0] if axes else None
+
+
+def _axis(names: tuple[str, ...], logical: dict[str, Any]) -> str | None:
     """One mesh axis by its name; several get a logical axis of their own."""
     if len(names) < 2:
         return names[0] if names else None

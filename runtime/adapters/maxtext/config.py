@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,6 +30,7 @@ SURROUNDINGS: dict[str, Any] = {
 }
 """What a training run does around its step: no file is read or written, no service asked, no compiler cache used."""
 
+_AXIS_SIZE = re.compile(r"(?:ici|dcn)_\w+_parallelism")
 HARDWARE = {"cpu": "cpu", "tpu": "tpu", "cuda": "gpu", "gpu": "gpu"}
 
 
@@ -89,8 +91,7 @@ def _on_one_device(path: Path, wanted: Mapping[str, Any], mesh: jax.sharding.Mes
             help="`devices` is needed to execute the step; leave it out of a contract for several targets",
             key=("args", "devices"),
         )
-    axes = [key for key in types.MaxTextConfig.model_fields if key.endswith("_parallelism")]
-    alone = {key: 1 for key in axes if key.startswith(("ici_", "dcn_"))}
+    alone = {key: 1 for key in types.MaxTextConfig.model_fields if _AXIS_SIZE.fullmatch(key)}
     per_device = _initialize(path, {**wanted, **alone}).per_device_batch_size
     return {**alone, "per_device_batch_size": per_device * devices}
 

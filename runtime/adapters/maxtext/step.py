@@ -42,6 +42,7 @@ def build_step(
         example=example_of(cfg, own, state, batch),
         loss_and_grads=under_rules(_loss_and_grads(cfg, graphdef, parameters), cfg.logical_axis_rules),
         mesh=own,
+        logical_axes=_logical_axes(state),
     )
 
 
@@ -54,6 +55,18 @@ def under_rules(function: Callable[..., Any], rules: Any) -> Callable[..., Any]:
             return function(state, dict(data))
 
     return train_step
+
+
+def _logical_axes(state: Any) -> dict[str, list[str | None]]:
+    """MaxText's names for the dimensions of each parameter (`embed`, `layers`, `mlp`), by path."""
+    from flax import nnx
+
+    found: dict[str, list[str | None]] = {}
+    for path, variable in nnx.to_flat_state(state):
+        names = variable.get_metadata().get("out_sharding") if isinstance(variable, nnx.Variable) else None
+        if path[0] == "model" and names and all(name is None or isinstance(name, str) for name in names):
+            found["/".join(map(str, path))] = list(names)
+    return found
 
 
 def _loss_and_grads(cfg: Any, graphdef: Any, parameters: Any) -> Callable[[Any, Any], tuple[Any, Any]]:

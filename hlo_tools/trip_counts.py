@@ -43,7 +43,7 @@ def _derive(loop: Instruction, body: Computation, condition: Computation) -> int
     if compare is None:
         return None
     instruction, environment = compare
-    if instruction.opcode != "compare":
+    if instruction.opcode != "compare" or len(instruction.operands) != 2:
         return None
     left = _value(instruction.operands[0], environment)
     right = _value(instruction.operands[1], environment)

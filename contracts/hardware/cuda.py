@@ -17,7 +17,7 @@ def _peaks(page: str, note: str = "", **tera: float) -> tuple[Peak, ...]:
 
 
 def _nvlink(both_ways: float, page: str) -> Figure:
-    return Figure(both_ways * GB / 2, f"{_SITE}{page}", f"NVLink, {both_ways:g} GB/s in both directions")
+    return Figure(both_ways * GB / 2, f"{_SITE}{page}", f"{both_ways:g} GB/s in both directions")
 
 
 def _adapter(gigabits: float, page: str) -> Figure:

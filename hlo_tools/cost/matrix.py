@@ -46,7 +46,7 @@ def work(instruction: Instruction) -> Work | None:
         return _dot(instruction, instruction.attributes.get("lhs_contracting_dims"), instruction.shape)
     if opcode == "ragged-dot":
         return _ragged(instruction)
-    if opcode == "convolution":
+    if opcode == "convolution" and len(instruction.operands) > 1:
         lhs, rhs = instruction.operands[0].shape, instruction.operands[1].shape
         return _convolution(instruction, lhs, rhs, instruction.shape)
     return _call(instruction) if opcode == "custom-call" else None
@@ -62,7 +62,7 @@ def _call(instruction: Instruction) -> Work | None:
     if target in GEMM_CALLS:
         found = _CONTRACTING.search(instruction.attributes.get("backend_config", "").replace('\\"', '"'))
         return _dot(instruction, found[1].replace('"', "") if found else None, _first(instruction.shape))
-    if target in CONVOLUTION_CALLS:
+    if target in CONVOLUTION_CALLS and len(instruction.operands) > 1:
         shapes = [instruction.operands[0].shape, instruction.operands[1].shape, _first(instruction.shape)]
         return _convolution(instruction, *(shapes[place] for place in CONVOLUTION_CALLS[target]))
     stated = _STATED.search(instruction.attributes.get("backend_config", "").replace('\\"', '"'))

@@ -47,10 +47,10 @@ def _memory(target: TargetName) -> str:
 
 def _wires(target: TargetName) -> list[str]:
     if target.platform == "cuda":
-        return [
-            "NVLink and network: data crosses between hosts once, then spreads inside; nothing is reduced in a switch",
-            "network: one adapter for each GPU, as in NVIDIA's own systems",
-        ]
+        said = ["NVLink: collectives move the bytes of a ring; nothing is reduced in a switch"]
+        if target.groups > 1:
+            said.append("network: data crosses between hosts once, then spreads inside; one adapter for each GPU")
+        return said
     ring = target.kind.ring
     rings = f"two links where a dimension closes to a ring (multiples of {ring}), else one" if ring else "one link"
     said = [f"ICI: a collective uses the links along the torus dimensions that its devices span: {rings}"]

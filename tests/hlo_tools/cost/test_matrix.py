@@ -149,6 +149,8 @@ def test_ragged_products_do_each_row_once() -> None:
         "ROOT c = f32[2,2] convolution(a, a), dim_labels=b0f_0io->b0f",
         "ROOT c = f32[2,2] convolution(a, a), dim_labels=00_00->00",
         "ROOT c = f32[2,2] dot(a)",
+        "ROOT c = f32[2,2] convolution(a), dim_labels=bf_io->bf",
+        'ROOT c = f32[2,2] custom-call(a), custom_call_target="__cudnn$convForward"',
     ],
 )
 def test_dimensions_that_make_no_sense_are_not_counted(line: str) -> None:

@@ -28,7 +28,7 @@ OTHER_TRAINERS = (
         EQUINOX,
         _edit(("SMALLEST_SPLIT = 1024", "SMALLEST_SPLIT = 8192")),
         code="SHD202",
-        key="parameters.rules",
+        key="parameters.logical_axes.position",
     ),
     # State that is not donated.
     Fault(
@@ -75,7 +75,9 @@ OTHER_TRAINERS = (
         "indivisible-batch",
         LINEN,
         _edit((LINEN_LINE, f"{LINEN_LINE}    batch += 4\n")),
-        code="SHD201",
+        # The reshape to one row of devices is refused before any placement is asked for.
+        code="JIT201",
+        marker=(TRAIN, "return x.reshape(devices"),
     ),
     Fault(
         "indivisible-batch",

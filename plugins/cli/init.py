@@ -24,6 +24,7 @@ from .options import python_option, timeout_option
 @click.option(
     "-o", "--out", type=click.Path(), metavar="FILE", help="Contract to write.  [default: NAME.contract.yaml]"
 )
+@click.option("--no-run", is_flag=True, help="Compile only: what needs a run, such as compiles, is not promised.")
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 @python_option
 @timeout_option
@@ -36,14 +37,15 @@ def command(
     path: tuple[str, ...],
     name: str | None,
     out: str | None,
+    no_run: bool,
     force: bool,
     python: str | None,
     timeout: int | None,
 ) -> int:
     """Write a first contract for the step that ENTRY (module:function) builds.
 
-    The step is built, traced and compiled once, in a child process; what it does becomes the promise to review. The
-    contract passes `verify` as it is written.
+    The step is built, compiled and run for a few steps, in a child process; what it does becomes the promise to
+    review. The contract passes `verify --run` as it is written.
 
     ENTRY may also be `maxtext:FILE.yml`, a MaxText configuration; KEY=VALUE are keys of it, as on MaxText's own command
     line, and the target is cpu:8 unless given.
@@ -85,9 +87,15 @@ def command(
         }
     axes = dict(parse_mesh(mesh).axes) if mesh else None
     with progress() as say:
-        report = first_contract(out=file, target=target, mesh=axes, python=python, timeout=timeout, say=say, **request)
+        report = first_contract(
+            out=file, target=target, mesh=axes, run=not no_run, python=python, timeout=timeout, say=say, **request
+        )
     code = emit(report, "text", None)
-    click.echo(f"\nwrote {file.as_posix()}; read it, then: contract-lint verify {file.as_posix()} --run")
+    ran = any(tables.run is not None for tables in report.tables)
+    without = "" if ran else " (the step was not run, its last lines say why)"
+    click.echo(
+        f"\nwrote {file.as_posix()}{without}; read it, then: contract-lint verify {file.as_posix()}{' --run' * ran}"
+    )
     return code
 
 

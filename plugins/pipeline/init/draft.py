@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....contracts.errors import ContractLintError
-from ....contracts.manifest import JaxprFacts
+from ....contracts.manifest import JaxprFacts, RunFacts
 from ....contracts.model import Contract
 from ....contracts.plan.tensors import plan_tensors
 from ....hlo_tools.canonical import canonical
@@ -188,7 +188,22 @@ def _with_model(data: dict[str, Any], target: str, sections: _Sections) -> dict[
 def _promises(step: StepCapture) -> dict[str, Any]:
     facts = step.facts
     found: dict[str, Any] = {"donate": list(facts.donate)} if facts.donate else {}
-    return found | ({"static": sorted(facts.static)} if facts.static else {}) | {"compiles": 1}
+    return found | ({"static": sorted(facts.static)} if facts.static else {}) | promised_compiles(step.run)
+
+
+def promised_compiles(run: RunFacts | None) -> dict[str, Any]:
+    """The programs that the loop needed; nothing where no loop was seen.
+
+    A loop that still compiled in its last step has no number of programs: one is promised, and the finding shows it.
+    """
+    if run is None or run.error is not None:
+        return {}
+    count = len(run.compiles)
+    if count <= 1 or run.compiles[-1].index >= run.steps - 1:
+        return {"compiles": 1}
+    last = run.compiles[-1]
+    why = last.reason.partition("; ")[0]
+    return {"compiles": count, "review": f"{REVIEW}: {count} programs because of {why}; 1 where all calls are alike"}
 
 
 def _mapped(axes: list[str]) -> str | list[str] | None:

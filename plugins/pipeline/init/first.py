@@ -1,4 +1,4 @@
-"""The first contract of a step: build and compile it once, draft, judge the draft, and note what it could not keep."""
+"""The first contract of a step: look at it once, draft, judge the draft, and note what it could not keep."""
 
 from __future__ import annotations
 
@@ -12,20 +12,14 @@ from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding, Location
 from ....contracts.key import Key
 from ....contracts.load import load_contract
-from ....contracts.manifest import StepError
-from ....hlo_tools.capture import Capture, read_capture
-from ....runtime.contract import project_root, provenance
-from ....runtime.launch import DEFAULT_TIMEOUT, run_child
-from ....runtime.request import ChildRequest, MeshRequest, StepRequest
-from ....runtime.targets import target as parse_target
 from ..judged import judged
 from ..report import Report
-from ..targets import require_jax
 from .bound import bound
-from .draft import draft
+from .draft import REVIEW, draft
+from .look import Look, Looked
 from .yaml_text import yaml_text
 
-STEP = "train"
+LONGEST_REASON = 200
 
 
 def first_contract(
@@ -40,89 +34,40 @@ def first_contract(
     reference_args: Mapping[str, Any] | None = None,
     config: Mapping[str, str] | None = None,
     bindings: Mapping[Key, str] | None = None,
+    run: bool = True,
     python: str | None = None,
     timeout: float | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Report:
-    """Build the step of `entry` (`module:function`) for `target`, compile it, and write down what it does.
+    """Build the step of `entry` (`module:function`) for `target`, compile and run it, and write down what it does.
 
     The contract is written to `out`; `path`, folders for `sys.path`, is noted relative to it. `mesh` is axis -> size;
     without it a build function that wants a mesh gets one axis `data` over all devices. `reference_args` go into the
-    contract as they are; `config` and `bindings` as in `bound`. Findings on the step itself
-    become deviations to review, so that the contract passes as it stands.
+    contract as they are; `config` and `bindings` as in `bound`. With `run`, a target that executes runs the step as
+    `verify --run` does. Findings on the step itself become deviations to review, so that the contract passes as it
+    stands.
     Raises ContractLintError for a step that cannot be built, traced or compiled, and for a file that cannot be written.
     """
-    require_jax(python)
     tell = say or (lambda _: None)
-    parse_target(target)
+    look = Look(entry, out, target, args or {}, reference_args or {}, path, mesh, python, timeout)
     with TemporaryDirectory(prefix="contract-lint-") as folder:
-        twin = dict(reference_args or {})
-        capture = _look(entry, out, Path(folder), target, args or {}, twin, path, mesh, python, timeout, tell)
+        looked = look.at_the_step(Path(folder), run, tell)
         step: dict[str, Any] = {"entry": entry}
         if path:
             step["path"] = [Path(os.path.relpath(each, out.parent)).as_posix() for each in path]
         if args:
             step["args"] = dict(args)
-        if twin:
-            step["reference_args"] = twin
-        drafted = draft(name or _name(entry), step, target, capture, whole_mesh=config is None)
+        if reference_args:
+            step["reference_args"] = dict(reference_args)
+        drafted = draft(name or _name(entry), step, target, looked.capture, whole_mesh=config is None)
         data = bound(drafted.data, out.parent, config or {}, bindings or {})
+        notes = [*looked.notes, *drafted.notes]
         tell("judging the draft")
-        report = _judged(data, drafted.notes, out, capture)
+        report = _judged(data, notes, out, looked)
         if findings := _open(report):
             data = data | {"deviations": list(map(_deviation, findings))}
-            report = _judged(data, drafted.notes, out, capture)
+            report = _judged(data, notes, out, looked)
         return report
-
-
-def _look(
-    entry: str,
-    out: Path,
-    folder: Path,
-    target: str,
-    args: Mapping[str, Any],
-    reference_args: Mapping[str, Any],
-    path: Sequence[str],
-    mesh: Mapping[str, int] | None,
-    python: str | None,
-    timeout: float | None,
-    say: Callable[[str], None],
-) -> Capture:
-    """Capture the step as the contract that is about to be written would."""
-    root = project_root(out.resolve())
-    fallback = [] if path else [str(out.resolve().parent), str(root)]
-    request = ChildRequest(
-        mode="infer",
-        target=target,
-        mesh=None if mesh is None else MeshRequest(axes=dict(mesh)),
-        steps=[
-            StepRequest(
-                name=STEP,
-                entry=entry,
-                path=[str(Path(each).resolve()) for each in path],
-                fallback_path=fallback,
-                args=dict(args),
-                reference_args=dict(reference_args),
-            )
-        ],
-        project_root=str(root),
-        out=str(folder / "capture"),
-        provenance=provenance(root, "", target),
-    )
-    result = run_child(request, lambda phase: say(f"{target}: {phase}"), timeout or DEFAULT_TIMEOUT, python)
-    if result.failure is not None or result.capture_dir is None:
-        raise result.failure.as_error() if result.failure else ContractLintError("the step was not captured")
-    capture = read_capture(result.capture_dir)
-    error = capture.steps[STEP].facts.error
-    if error is not None:
-        raise _step_error(error, entry)
-    return capture
-
-
-def _step_error(error: StepError, entry: str) -> ContractLintError:
-    frame = error.frames[0] if error.frames else None
-    place = Location(frame.path, frame.line, frame.column) if frame is not None else None
-    return ContractLintError(f"{entry} does not {error.phase}: {error.type}: {error.message}", place)
 
 
 def _name(entry: str) -> str:
@@ -130,13 +75,13 @@ def _name(entry: str) -> str:
     return entry.partition(":")[0].replace(".", "-").replace("_", "-").strip("-")
 
 
-def _judged(data: dict[str, Any], notes: Sequence[str], out: Path, capture: Capture) -> Report:
+def _judged(data: dict[str, Any], notes: Sequence[str], out: Path, looked: Looked) -> Report:
     """Write the contract, and what `verify` says about it: it is read back from its text."""
     try:
         out.write_text(yaml_text(data, notes), encoding="utf-8", newline="\n")
     except OSError as error:
         raise ContractLintError(f"cannot be written: {error.strerror or error}", Location(out.as_posix())) from error
-    return judged(load_contract(out).readable(), [capture], verb="init")
+    return judged(load_contract(out).readable(), [looked.capture], verb="init", run=looked.ran)
 
 
 def _open(report: Report) -> list[Finding]:
@@ -147,5 +92,11 @@ def _deviation(finding: Finding) -> dict[str, Any]:
     return {
         "rule": finding.code,
         "match": {"subject": finding.subject},
-        "reason": f"review: found by init: {finding.message}",
+        "reason": f"review: {REVIEW}: {_short(finding.message)}",
     }
+
+
+def _short(message: str) -> str:
+    """The beginning of a message on one line: a program that fails tells pages."""
+    line = " ".join(message.split())
+    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."

@@ -20,7 +20,7 @@ COMMENTS = {
     "optimizer": "Slots as found; adam and adamw keep the same ones.",
     "parameters": "First match wins; a pattern is matched against the end of a path. null is not split.",
     "collectives": "One step, loops multiplied. Remove `review` once a person knows why each is there.",
-    "memory": "What must fit on one device, with a tenth of headroom.",
+    "memory": "What must fit on one device: as found and a tenth of headroom, rounded up to a whole MiB.",
     "graph": "What the traced program may hold.",
     "deviations": "Findings on the step as it is. Mend them, or say why they are right.",
 }
@@ -40,7 +40,7 @@ def yaml_text(data: dict[str, Any], notes: Sequence[str] = ()) -> str:
             top.yaml_set_comment_before_after_key(key, before=("" if key == "contract" else "\n") + COMMENTS[key])
     out = io.StringIO()
     yaml.dump(top, out)
-    left_out = ["", "# Left out, because a contract has no words for it:"] * bool(notes)
+    left_out = ["", "# Left out:"] * bool(notes)
     left_out += [f"#   {''.join(c for c in ' '.join(note.split()) if c.isprintable())}" for note in notes]
     return "\n".join([*(line.rstrip() for line in out.getvalue().splitlines()), *left_out]) + "\n"
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from contract_lint.contracts.load import load_contract
+from contract_lint.contracts.manifest import CompileEvent, RunFacts
 from contract_lint.contracts.pattern import PathPattern
+from contract_lint.plugins.pipeline.init.draft import REVIEW, promised_compiles
 from contract_lint.plugins.pipeline.init.patterns import Spec, placement_rules
 from contract_lint.plugins.pipeline.init.yaml_text import yaml_text
 from hypothesis import given, settings
@@ -132,8 +134,82 @@ def test_what_it_writes_passes_verify(project: Path) -> None:
     assert contract.collectives is not None and contract.collectives.expect != "closed_form"
     assert contract.collectives.expect and all(row.review for row in contract.collectives.expect)
     assert contract.graph is not None and contract.graph.host_callbacks == "allow"
-    verified = cli(project, "verify", "contracts.contract.yaml")
+    text = (project / "contracts.contract.yaml").read_text()
+    assert "# What must fit on one device: as found and a tenth of headroom, rounded up to a whole MiB." in text
+    assert contract.memory is not None and contract.memory.hbm and contract.memory.hbm % (1 << 20) == 0
+    # The compiler places what the step returns otherwise than its arguments.
+    assert section.compiles == 2 and section.review
+    verified = cli(project, "verify", "--run", "contracts.contract.yaml")
     assert verified.returncode == 0, verified.stdout
+
+
+LOOSE = """
+from types import SimpleNamespace
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec as P
+
+
+def step(params, key, batch):
+    key, _ = jax.random.split(key)
+    loss, grads = jax.value_and_grad(lambda params: jnp.mean((batch @ params) ** 2))(params)
+    return params - grads, key, loss
+
+
+def build(mesh, example=None):
+    batch = jax.ShapeDtypeStruct((8, 4), jnp.float32, sharding=NamedSharding(mesh, P("data")))
+    args = (jnp.ones((4, 4)), jax.random.key(0), batch)
+    made = SimpleNamespace(fn=step, args=args, donate="params", carry={0: "params", 1: "key"})
+    if example:
+        made.example = lambda i: args
+    return made
+"""
+
+
+def test_arguments_that_lie_nowhere_at_first_make_a_second_program_to_review(project: Path) -> None:
+    (project / "src/loose.py").write_text(LOOSE)
+    done = cli(project, "init", "loose:build", "--target", "cpu:2", "--path", "src")
+    assert done.returncode == 0, done.stderr
+    contract = load_contract(project / "loose.contract.yaml", project).contract
+    assert contract is not None and contract.deviations == []
+    assert contract.step["train"].compiles == 2
+    assert "placed nowhere in particular before" in (contract.step["train"].review or "")
+    verified = cli(project, "verify", "--run", "loose.contract.yaml")
+    assert verified.returncode == 0, verified.stdout
+
+
+def test_a_step_that_cannot_be_run_promises_no_compiles(project: Path) -> None:
+    (project / "src/loose.py").write_text(LOOSE)
+    arguments = ("loose:build", "--target", "cpu:2", "--path", "src", "-o", "odd.contract.yaml")
+    done = cli(project, "init", *arguments, "--arg", "example=true")
+    assert done.returncode == 0, done.stderr
+    assert "the step cannot be run: src/loose.py:20: example(0) returned a tuple of 3" in done.stderr
+    contract = load_contract(project / "odd.contract.yaml", project).contract
+    assert contract is not None and contract.step["train"].compiles is None
+    assert "compiles: the step could not be run" in (project / "odd.contract.yaml").read_text()
+    assert "--run" not in done.stdout and "(the step was not run, its last lines say why)" in done.stdout
+
+
+def events(*indices: int) -> RunFacts:
+    compiles = [CompileEvent(index=index, reason=f"reason {index}; and more") for index in indices]
+    return RunFacts(steps=3, compiles=compiles)
+
+
+@pytest.mark.parametrize(
+    ("run", "promised"),
+    [
+        (None, {}),
+        (events(0), {"compiles": 1}),
+        (events(0, 1, 2), {"compiles": 1}),
+        (
+            events(0, 1),
+            {"compiles": 2, "review": f"{REVIEW}: 2 programs because of reason 1; 1 where all calls are alike"},
+        ),
+    ],
+)
+def test_compiles_are_promised_where_they_came_to_an_end(run: RunFacts | None, promised: dict[str, object]) -> None:
+    assert promised_compiles(run) == promised
 
 
 def test_an_existing_file_is_left_alone(project: Path) -> None:

@@ -95,7 +95,7 @@ class Leaf(Fact):
     `bytes` are per device; `spec`, `local_shape` and `bytes` describe what the *compiled* program uses.
     `asked` is the placement the step's abstract argument carried. `parameter` is the flat parameter number in the
     compiled program, None where the compiler dropped an unused argument. `aliased` says that the program reuses the
-    buffer for an output.
+    buffer for an output; `host` that the compiled program keeps the array in pinned host memory.
     """
 
     argument: str
@@ -110,6 +110,7 @@ class Leaf(Fact):
     donated: bool = False
     aliased: bool = False
     parameter: Count | None = None
+    host: bool = False
 
 
 class CallbackFact(Fact):

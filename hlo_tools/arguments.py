@@ -6,8 +6,9 @@ import re
 
 from ..contracts.manifest import Leaf
 from .assignment import BufferAssignment
+from .module import HloModule
 from .proto import ModuleProto
-from .shape import Shape, numpy_dtype
+from .shape import Shape, numpy_dtype, scan_shape
 
 _HEAD = re.compile(r"[A-Za-z_]\w*")
 _STEP = re.compile(r"\[\\?'([^'\]\\]*)\\?'\]|\[\"([^\"\]]*)\"\]|\[(?:<flat index )?(\w+)>?\]|\.(\w+)")
@@ -61,3 +62,15 @@ def entry_arguments(module: ModuleProto, assignment: BufferAssignment) -> list[L
         )
         for number, argument, path, shape in sorted(found, key=lambda item: item[0])
     ]
+
+
+def argument_spaces(module: HloModule) -> dict[int, int]:
+    """Memory space of each array argument by parameter number, as the layout of the entry says.
+
+    The parameter instructions themselves leave it out on some platforms. Empty where the module prints no such layout.
+    """
+    layout = module.attributes.get("entry_computation_layout", "")
+    if not layout.startswith("{("):
+        return {}
+    arguments, _ = scan_shape(layout, 1)
+    return {number: shape.memory_space for number, shape in enumerate(arguments.parts) if not shape.is_tuple}

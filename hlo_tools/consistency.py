@@ -138,7 +138,8 @@ def _contradictions(facts: StepFacts, name: str, mesh: MeshFact | None) -> Itera
         if known and leaf.argument not in known:
             yield f"`arguments[{index}]` belongs to {leaf.argument!r}, which is no argument"
     if facts.memory is not None:
-        whole = [leaf for leaf in facts.arguments if leaf.parameter is not None and (_bits(leaf.dtype) or 0) >= 8]
+        on_device = [leaf for leaf in facts.arguments if leaf.parameter is not None and not leaf.host]
+        whole = [leaf for leaf in on_device if (_bits(leaf.dtype) or 0) >= 8]
         held = sum(leaf.bytes or 0 for leaf in whole)
         if held > facts.memory.argument_bytes:
             yield f"the arguments take {held:,} bytes, `memory.argument_bytes` is {facts.memory.argument_bytes:,}"

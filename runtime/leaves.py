@@ -186,6 +186,7 @@ def make_leaf(name: LeafName, aval: Any, sharding: Sharding | None, mesh: Mesh |
         spec=spec_of(sharding, shape, mesh),
         local_shape=None if local is None else [int(n) for n in local],
         bytes=size,
+        host=getattr(sharding, "memory_kind", None) == "pinned_host",
         **facts,
     )
 

@@ -84,12 +84,23 @@ def held_by(evidence: StepEvidence, row: Collective) -> Frame | None:
     Read from the partitioned program, where operations still stand apart.
     """
     explanation = evidence.explanation
-    origins = explanation.origin(row) if explanation is not None else ()
-    for origin in origins:
-        frame = _first_reader(origin.instruction) if origin.instruction is not None else None
-        if frame is not None:
-            return frame
+    if explanation is None:
+        return None
+    for step in explanation.steps:
+        if not any(_is_part(share.row, row) for share in step.after):
+            continue
+        for origin in (share.row for share in step.before):
+            if origin.instruction is None or origin.elements // max(origin.count, 1) <= SMALL:
+                continue
+            frame = _first_reader(origin.instruction)
+            if frame is not None:
+                return frame
     return None
+
+
+def _is_part(part: Collective, whole: Collective) -> bool:
+    """Whether a row of the explanation is the other or one of the arrays combined in it."""
+    return part is whole or (part.instruction is not None and part.instruction is whole.instruction)
 
 
 def _first_reader(instruction: Instruction) -> Frame | None:

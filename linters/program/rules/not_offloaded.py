@@ -3,7 +3,7 @@
 ## What it does
 Looks, for each entry of `memory.offload`, for its buffers in the host's memory space: the program's arguments for
 `parameter` and `optimizer_slot`, buffers made while it runs for `activations`. On CPU, where host and device memory are
-one, the lowered program must at least ask for it.
+one, activations are never moved and nothing is said about them.
 
 ## Why is this bad?
 Offloading goes by names and memory kinds that nothing checks: a name that no `checkpoint_name` gives, or a sharding
@@ -29,12 +29,12 @@ from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
+from ....hlo_tools.arguments import argument_spaces
 from ....hlo_tools.tensors import Tensor
 from ...evidence import StepEvidence, frame_location
 from ...rule import Rule
 
 HOST_SPACE = 5
-ASKED = "annotate_device_placement"
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -43,10 +43,10 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         return
     for index, what in enumerate(section.offload):
         key = f"memory.offload[{index}]"
-        if what == "activations":
-            yield from _activations(evidence, key)
-        else:
+        if what != "activations":
             yield from _arguments(evidence, what, key)
+        elif not evidence.target.startswith("cpu:"):
+            yield from _activations(evidence, key)
 
 
 def _activations(evidence: StepEvidence, key: str) -> Iterator[Finding]:
@@ -69,9 +69,7 @@ def _activations(evidence: StepEvidence, key: str) -> Iterator[Finding]:
 
 
 def _made_on_host(evidence: StepEvidence) -> bool:
-    """Whether the program makes buffers in the host's space; on CPU, which has none, whether it was asked to."""
-    if evidence.target.startswith("cpu:"):
-        return ASKED in (evidence.step.stablehlo_text or "")
+    """Whether the program makes buffers in the host's memory space."""
     ledger, module = evidence.memory, evidence.step.optimized
     spaces = ledger.spaces if ledger is not None else []
     if spaces or module is None:
@@ -108,10 +106,10 @@ def _arguments(evidence: StepEvidence, what: str, key: str) -> Iterator[Finding]
 
 def _on_device(evidence: StepEvidence, what: str) -> Iterator[Tensor]:
     module = evidence.step.optimized
-    shapes = {} if module is None else {made.parameter_number: made.shape for made in module.entry.parameters}
+    spaces = {} if module is None else argument_spaces(module)
     for tensor in evidence.tensors.rows:
-        shape = shapes.get(tensor.parameter) if tensor.parameter is not None else None
-        if tensor.class_ == what and shape is not None and shape.dims and shape.memory_space != HOST_SPACE:
+        space = spaces.get(tensor.parameter) if tensor.parameter is not None else None
+        if tensor.class_ == what and tensor.global_shape and space is not None and space != HOST_SPACE:
             yield tensor
 
 

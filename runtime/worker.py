@@ -32,6 +32,7 @@ from .inputs import InputFiles
 from .request import ChildReport, ChildRequest, StepFailure, StepRequest
 from .step import NormalisedStep
 from .targets import Target, target
+from .targets.stand_in import stand_in
 
 _STEP_NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,99}")
 
@@ -108,6 +109,8 @@ def capture_request(request: ChildRequest, progress: Callable[[str], None], inpu
 def configure(chosen: Target, request: ChildRequest) -> FramePaths:
     """Set JAX up for a target, before the first device is used, and return how frames are printed."""
     chosen.configure()
+    if not chosen.executes:
+        stand_in(chosen)
     # The persistent cache would answer without compiling, and leave nothing to look at.
     jax.config.update("jax_enable_compilation_cache", False)
     # Frames inside JAX tell an error of the trace from one of the user's own code.

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,7 @@ class CudaTarget:
 
 def described(kind: str) -> str | None:
     """The description of a kind of GPU: a GpuTargetConfigProto as text, comments left out; None where there is none."""
-    file = files(__package__).joinpath("gpus", f"{kind}.txtpb")
+    file = Path(__file__).with_name("gpus") / f"{kind}.txtpb"
     if not file.is_file():
         return None
     return "\n".join(line for line in file.read_text().splitlines() if line.strip() and not line.startswith("#")) + "\n"

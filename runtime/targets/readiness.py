@@ -55,6 +55,19 @@ def readiness(platform: str) -> Readiness:
     return _without_jax(platform, found) or Readiness(platform, found)
 
 
+def asked_for(platform: str, found: Readiness) -> dict[str, str]:
+    """The versions jax's own metadata asks for, by distribution; empty without jax."""
+    if platform == "tpu":
+        names = [("libtpu", "tpu")]
+    elif platform == "cuda":
+        plugin = next((name for name in _PLUGINS if name in found.versions), _PLUGINS[0])
+        names = [(plugin, _local_extra(plugin))]
+    else:
+        names = []
+    pins = {name: pinned(name, extra) for name, extra in names}
+    return {name: pin for name, pin in pins.items() if pin is not None}
+
+
 def _tpu(found: dict[str, str]) -> Readiness:
     if (host.system(), host.machine()) not in (("Linux", "x86_64"), ("Linux", "AMD64")):
         return _elsewhere("tpu", found, "libtpu, the compiler for TPU targets, exists for x86-64 Linux only")
@@ -86,7 +99,7 @@ def _cuda(found: dict[str, str]) -> Readiness:
             "CUDA targets need jax's CUDA plugin, which is not installed here (no card and no driver are needed)",
             f"pip install 'jax-contract-lint[cuda]', or 'jax[cuda12-local]=={found['jax']}' beside your jax",
         )
-    extra = "cuda12-local" if "cuda12" in plugin else "cuda13-local"
+    extra = _local_extra(plugin)
     advice = f"pip install 'jax[{extra}]=={found['jax']}'"
     compiler = plugin.replace("-plugin", "-pjrt")
     for name in (plugin, compiler):
@@ -97,6 +110,11 @@ def _cuda(found: dict[str, str]) -> Readiness:
     pin = pinned(plugin, extra)
     first = _pair("cuda", found, plugin, pin, advice)
     return first if not first.ready else _pair("cuda", found, compiler, pin, advice)
+
+
+def _local_extra(plugin: str) -> str:
+    """The extra of jax that brings a CUDA plugin without NVIDIA's own libraries, which compiling does not need."""
+    return plugin.removeprefix("jax-").removesuffix("-plugin") + "-local"
 
 
 def _without_jax(platform: str, found: dict[str, str]) -> Readiness | None:

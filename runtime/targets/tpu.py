@@ -104,6 +104,9 @@ def _devices(parsed: TargetName) -> list[Any]:
         options["num_slices"] = parsed.slices
     if parsed.kind.name in _MEGACORE:
         options["chip_config_name"] = "megacore"
+    if 1 in parsed.sizes[:2]:
+        # The usual host has 2 x 2 chips; a machine that is narrower has narrower hosts.
+        options["chips_per_host_bounds"] = (*(min(2, size) for size in (*parsed.sizes, 1)[:2]), 1)
     sizes = "x".join(map(str, parsed.sizes))
     kind = _TOPOLOGY.get(parsed.kind.name, parsed.kind.name)
     try:

@@ -1,0 +1,56 @@
+"""The report of `targets`: what this machine can compile for."""
+
+from __future__ import annotations
+
+import json
+
+from ...contracts.model import format_bytes
+from ..pipeline.machine import Machine, PlatformRow
+
+
+def render(found: Machine, form: str) -> str:
+    """`text`, `json` or `markdown`."""
+    if form == "json":
+        return json.dumps(found.as_json(), indent=2) + "\n"
+    ready = [row.platform for row in found.rows if row.readiness.ready]
+    head = (
+        f"This Python ({found.python}, {found.system} {found.machine}) can compile for {', '.join(ready) or 'nothing'}."
+    )
+    if form == "markdown":
+        return "\n".join([head, "", *_table(found)]) + "\n"
+    return "\n\n".join([head, *("\n".join(_lines(row)) for row in found.rows)]) + "\n"
+
+
+def _lines(row: PlatformRow) -> list[str]:
+    state = ("ready" + ("" if row.executes else ", compiles only")) if row.readiness.ready else "MISSING"
+    lines = [f"{row.platform:<5} {state}", f"      targets  {row.spelling}"]
+    if row.kinds:
+        lines.append(f"      kinds    {_kinds(row)}")
+    if row.readiness.versions:
+        lines.append(f"      found    {_versions(row.readiness.versions)}")
+    if row.asked:
+        lines.append(f"      wanted   {_versions(row.asked)}")
+    if row.readiness.missing is not None:
+        lines.append(f"      missing  {row.readiness.missing}")
+        lines.append(f"      get it   {row.readiness.help}")
+    return lines
+
+
+def _table(found: Machine) -> list[str]:
+    rows = ["| platform | state | targets | kinds | found |", "| --- | --- | --- | --- | --- |"]
+    for row in found.rows:
+        state = "ready" if row.readiness.ready else f"{row.readiness.missing}: {row.readiness.help}"
+        rows.append(
+            f"| {row.platform} | {state} | {row.spelling} | {_kinds(row)} | {_versions(row.readiness.versions)} |"
+        )
+    return rows
+
+
+def _kinds(row: PlatformRow) -> str:
+    return ", ".join(
+        kind.name if kind.hbm_bytes is None else f"{kind.name} ({format_bytes(kind.hbm_bytes)})" for kind in row.kinds
+    )
+
+
+def _versions(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -11,6 +11,7 @@ from .async_fusions import mark, without_copies
 from .frames import user_frame
 from .fused_sums import FusedSums
 from .instruction import Instruction
+from .located import at
 from .loops import executions
 from .mesh_axes import Axes, axes_of, axes_of_pairs
 from .module import HloModule
@@ -171,17 +172,18 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
     drafts: list[tuple[Instruction, Participants, Transfer, Groups]] = []
     cost: dict[str, int] = {}
     for instruction in found:
-        moved = transfer(instruction)
-        if moved is None:
-            continue
-        who = participants(instruction, module, devices, moved.ratio)
-        own = who.groups
-        if instruction.opcode == "send" and crosses_slices(instruction):
-            groups = transfer_groups(instruction, slices) or ()
-            who = Participants(groups, max((len(group) for group in groups), default=2))
-        elif slices is not None and of_one_slice:
-            who = replace(who, groups=slices.everywhere(who.groups))
-        moved = sums.scattered(instruction, moved, own, who.size).over(who.size if who.moves else 1)
+        with at(instruction):
+            moved = transfer(instruction)
+            if moved is None:
+                continue
+            who = participants(instruction, module, devices, moved.ratio)
+            own = who.groups
+            if instruction.opcode == "send" and crosses_slices(instruction):
+                groups = transfer_groups(instruction, slices) or ()
+                who = Participants(groups, max((len(group) for group in groups), default=2))
+            elif slices is not None and of_one_slice:
+                who = replace(who, groups=slices.everywhere(who.groups))
+            moved = sums.scattered(instruction, moved, own, who.size).over(who.size if who.moves else 1)
         drafts.append((instruction, who, moved, own))
         name = instruction.computation.name
         cost[name] = cost.get(name, 0) + nearest(moved.ring_bytes)

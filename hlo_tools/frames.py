@@ -10,6 +10,8 @@ from .text.attributes import unquote
 
 _ROW = re.compile(r"^[ \t]*(\d{1,18}) (.*?)[ \t]*$", re.MULTILINE)
 _FIELD = re.compile(r"([a-z_]+)=(\d{1,18})")
+# XLA's lines and columns are 32-bit; a larger or negative one in a protobuf is no place.
+_TOO_FAR = 1 << 31
 # Frames of installed packages and of the interpreter are not the user's.
 _LIBRARY = re.compile(r"(?:^|[/\\])(?:site-packages|dist-packages|lib[/\\]python3[^/\\]*)[/\\]|^<frozen |^<string>")
 
@@ -67,8 +69,9 @@ class FrameTable:
             if path:
                 function = self._functions.get(location.get("function_name_id", 0), "")
                 # XLA counts columns from 0, a Frame from 1.
-                column = location["column"] + 1 if "column" in location else None
-                frames.append(Frame(path=path, line=location.get("line", 0), column=column, function=function))
+                column = location["column"] + 1 if location.get("column", _TOO_FAR) < _TOO_FAR else None
+                line = location.get("line", 0)
+                frames.append(Frame(path=path, line=line if line < _TOO_FAR else 0, column=column, function=function))
         self._cache[frame_id] = frames
         return frames
 

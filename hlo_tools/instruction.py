@@ -47,6 +47,7 @@ class Instruction:
         "_called",
         "_literal",
         "_metadata",
+        "_near",
         "_operands",
         "_shape",
         "_span",
@@ -70,11 +71,12 @@ class Instruction:
         literal: str | None = None,
         metadata: dict[str, str] | None = None,
         span: tuple[int, int, int] | None = None,
+        near: Instruction | None = None,
     ) -> None:
         """`index` is the place in program order (the schedule's where there is one), -1 for instructions made here.
 
         `span` is (start of the shape, start of the operands, end of the line) in the module's text. `literal` is what
-        stands between the parentheses of a constant or parameter.
+        stands between the parentheses of a constant or parameter. `near` is the reader of one that no line defines.
         """
         self.computation = computation
         self.name = name
@@ -87,6 +89,7 @@ class Instruction:
         self._literal = literal
         self._metadata = metadata
         self._span = span
+        self._near = near
 
     # -- what it is -----------------------------------------------------------------------------------------------
 
@@ -99,7 +102,7 @@ class Instruction:
         """The result's shape. Raises ContractLintError with the line where none is printed and none can be inferred."""
         if self._shape is None:
             if self._span is None:
-                raise ContractLintError(f"the shape of {self.name!r} is not known")
+                raise ContractLintError(f"the shape of {self.name!r} is not known", self.location)
             start, operands, _ = self._span
             text = self.module.text[start : operands - len(self.opcode) - 2]
             if text == UNKNOWN_SHAPE:
@@ -107,7 +110,7 @@ class Instruction:
 
                 self._shape = infer_shape(self)
             else:
-                self._shape = self._located(parse_shape, text)
+                self._shape = self.located(parse_shape, text)
         return self._shape
 
     @property
@@ -153,8 +156,8 @@ class Instruction:
                 return {}
             _, start, stop = self._span
             text = self.module.text
-            end = self._located(operands_end, text, start, stop)
-            self._attributes = self._located(read_attributes, text, end + 1, stop)
+            end = self.located(operands_end, text, start, stop)
+            self._attributes = self.located(read_attributes, text, end + 1, stop)
         return self._attributes
 
     @property
@@ -166,23 +169,23 @@ class Instruction:
             return ", ".join(f"%{operand.name}" for operand in self.operands)
         _, start, stop = self._span
         text = self.module.text
-        return text[start : self._located(operands_end, text, start, stop)]
+        return text[start : self.located(operands_end, text, start, stop)]
 
     @property
     def parameter_number(self) -> int | None:
-        return self._located(integer, self.operand_text) if self.opcode == "parameter" else None
+        return self.located(integer, self.operand_text) if self.opcode == "parameter" else None
 
     @property
     def tuple_index(self) -> int | None:
         """The element a `get-tuple-element` reads."""
         if self.opcode != "get-tuple-element" or "index" not in self.attributes:
             return None
-        return self._located(integer, self.attributes["index"])
+        return self.located(integer, self.attributes["index"])
 
     @property
     def channel_id(self) -> int | None:
         value = self.attributes.get("channel_id")
-        return self._located(integer, value) if value else None
+        return self.located(integer, value) if value else None
 
     @property
     def literal(self) -> int | None:
@@ -247,15 +250,18 @@ class Instruction:
 
     @property
     def location(self) -> Location | None:
-        return self.module.location(self._span[0]) if self._span else None
+        """Where it stands; for one made here, where the instruction stands that reads it."""
+        if self._span is not None:
+            return self.module.location(self._span[0])
+        return self._near.location if self._near is not None else None
 
     def __repr__(self) -> str:
         return f"<{self.opcode} %{self.name}>"
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    def _located(self, read: Any, *arguments: Any) -> Any:
-        """Runs a reader; its error gets this instruction's place."""
+    def located(self, read: Any, *arguments: Any) -> Any:
+        """`read(*arguments)`; an error of it gets this instruction's name and place."""
         try:
             return read(*arguments)
         except ContractLintError as error:
@@ -269,7 +275,7 @@ class Instruction:
             return ()
         computation = self.computation
         found = []
-        for item in self._located(split_list, self.operand_text):
+        for item in self.located(split_list, self.operand_text):
             if item[:1] == "%":
                 known = computation.find(item[1:])
                 if known is not None:

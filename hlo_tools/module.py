@@ -18,6 +18,8 @@ __all__ = ["Computation", "HloModule", "Instruction", "Shape", "parse_hlo"]
 
 # A compressed program may unpack to at most this many bytes: more is an attack or not a program.
 MAX_BYTES = 4 << 30
+# Groups name each device once; more devices than this is no machine that exists.
+MAX_DEVICES = 1 << 24
 _TEXT_START = re.compile(rb"[\s\x20-\x7e\x80-\xff]*\Z")
 
 
@@ -86,7 +88,7 @@ class Computation:
         if self._root is None:
             _ = self.instructions
         if self._root is None:
-            raise ContractLintError(f"computation {self.name!r} has no instructions")
+            raise ContractLintError(f"computation {self.name!r} has no instructions", self.location)
         return self._root
 
     @property
@@ -103,6 +105,13 @@ class Computation:
             else:
                 self._opcodes = [instruction.opcode for instruction in self.instructions]
         return self._opcodes
+
+    @property
+    def location(self) -> Location | None:
+        """Where it begins in the text it was read from; else its module, None where that has no name."""
+        if self._indexed is not None:
+            return self.module.location(self._indexed.header.end())
+        return Location(self.module.path) if self.module.path else None
 
     def __len__(self) -> int:
         return len(self._indexed.lines) if self._instructions is None and self._indexed else len(self.instructions)
@@ -144,8 +153,8 @@ class Computation:
         """The instruction `name`, or the element `#1#0` of it; an `undefined` instruction for a name nobody defines."""
         base = self.find(name) or self._made.get(name)
         if base is None:
-            known = parse_shape(shape) if shape else None
-            base = Instruction(self, name, "undefined", shape=known, operands=(), attributes={})
+            known = user.located(parse_shape, shape) if shape else None
+            base = Instruction(self, name, "undefined", shape=known, operands=(), attributes={}, near=user)
             self._made[name] = base
         for step in path.split("#")[1:]:
             key = f"{base.name}#{step}"
@@ -164,6 +173,7 @@ class Computation:
                     operands=(base,),
                     attributes={"index": step},
                     metadata=base.metadata,
+                    near=user,
                 )
                 self._made[key] = made
             base = made
@@ -245,24 +255,44 @@ class HloModule:
     @property
     def entry(self) -> Computation:
         if self._entry is None:
-            raise ContractLintError(f"HloModule {self.name!r} has no computation")
+            raise ContractLintError(f"HloModule {self.name!r} has no computation", self.location(0))
         return self._entry
 
     @property
     def attributes(self) -> dict[str, str]:
         """The module's own attributes as printed: input_output_alias, entry_computation_layout, num_partitions, ..."""
         if self._attributes is None:
-            self._attributes = read_attributes(self.text, *self._header)
+            try:
+                self._attributes = read_attributes(self.text, *self._header)
+            except ContractLintError as error:
+                raise self._of_header(error) from None
         return self._attributes
 
     @property
     def num_partitions(self) -> int:
         """As the header says; XLA omits it when it is 1, and protobufs never carry it."""
-        return integer(self.attributes.get("num_partitions", "1"))
+        return self._number("num_partitions")
 
     @property
     def replica_count(self) -> int:
-        return integer(self.attributes.get("replica_count", "1"))
+        return self._number("replica_count")
+
+    def _number(self, key: str) -> int:
+        """A count in the header; 1 where it is not given."""
+        try:
+            value = integer(self.attributes.get(key, "1"))
+        except ContractLintError as error:
+            raise self._of_header(error, f"{key}: ") from None
+        if not 1 <= value <= MAX_DEVICES:
+            raise self._of_header(ContractLintError(f"{key} is {value}, expected 1 to {MAX_DEVICES}"))
+        return value
+
+    def _of_header(self, error: ContractLintError, what: str = "") -> ContractLintError:
+        if error.location is not None:
+            return error
+        return ContractLintError(
+            f"in the first line: {what}{error.message}", self.location(self._header[0]), error.help
+        )
 
     @property
     def is_scheduled(self) -> bool:

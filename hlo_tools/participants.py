@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from ..contracts.errors import ContractLintError
 from ..contracts.manifest import MeshFact
 from .instruction import Instruction
-from .module import HloModule
+from .located import at
+from .module import MAX_DEVICES, HloModule
 from .replica_groups import Groups, parse_groups, parse_mesh_groups
 from .transfers import KINDS
 
@@ -46,12 +48,16 @@ def device_count(module: HloModule, found: Iterable[Instruction]) -> int:
     """replica_count * num_partitions; where the header says neither, one more than the largest device number used."""
     attributes = module.attributes
     if "num_partitions" in attributes or "replica_count" in attributes:
-        return module.num_partitions * module.replica_count
-    texts = {groups_text(instruction) for instruction in found}
-    largest = 0
-    for text in texts:
-        largest = max(largest, _largest(text))
-    return max(1, largest)
+        count = module.num_partitions * module.replica_count
+        if count > MAX_DEVICES:
+            message = f"{module.num_partitions} partitions x {module.replica_count} replicas are no machine that exists"
+            raise ContractLintError(message, module.location(0))
+        return count
+    largest = 1
+    for instruction in found:
+        with at(instruction):
+            largest = max(largest, _largest(groups_text(instruction)))
+    return largest
 
 
 @lru_cache(maxsize=4096)
@@ -62,9 +68,11 @@ def _largest(text: str) -> int:
 def named_mesh(found: Iterable[Instruction], devices: int) -> MeshFact | None:
     """The mesh the program itself names: one named mesh of all devices in order, the same wherever one is."""
     meshes = set()
-    for text in {groups_text(instruction) for instruction in found}:
+    for instruction in found:
+        text = groups_text(instruction)
         if "mesh" in text:
-            mesh = parse_mesh_groups(text)
+            with at(instruction):
+                mesh = parse_mesh_groups(text)
             if mesh and mesh.is_named and mesh.is_ordered and prod(size for _, size in mesh.axes) == devices:
                 meshes.add(mesh.axes)
     if len(meshes) != 1:

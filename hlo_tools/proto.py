@@ -96,7 +96,7 @@ class ModuleProto:
         if instruction.stack_frame_id:
             return self.frame_table.stack(instruction.stack_frame_id)
         path, line = instruction.source
-        return [Frame(path=path, line=line)] if path else []
+        return [Frame(path=path, line=line if line < 1 << 31 else 0)] if path else []
 
     def ordered(self, computation: ComputationProto) -> list[InstructionProto]:
         """The computation's instructions in schedule order where the module is scheduled, else as they stand."""

@@ -28,6 +28,7 @@ _NUMPY_KIND = {"s": "int", "u": "uint", "f": "float"}
 _ARRAY = re.compile(r"([a-z][a-z0-9]*)\[([^\[\]]*)\](?:\{([^{}]*)\}|\s+\{([\d:][^{}]*)\})?")
 _SKIP = re.compile(r"(?:\s|/\*.*?\*/|,)*", re.DOTALL)
 _PARENTHESISED = re.compile(r"([A-Z#*][A-Z]*)((?:\([^()]*\))+)")
+_PLAIN_ORDER = re.compile(r"\d{1,3}(?:,\d{1,3})*")
 _MAX_DIGITS = 19
 _MAX_RANK = 256
 _MAX_DEPTH = 256
@@ -162,7 +163,8 @@ class Shape:
         if not layout or not layout.tiles or not self.element_bits:
             return self.bytes
         order = layout.minor_to_major or tuple(range(len(self.dims) - 1, -1, -1))
-        physical = [self.dims[d] for d in reversed(order)] if len(order) == len(self.dims) else list(self.dims)
+        known = sorted(order) == list(range(len(self.dims)))
+        physical = [self.dims[d] for d in reversed(order)] if known else list(self.dims)
         for tile in layout.tiles:
             physical = _tiled(physical, tile)
         return (prod(max(d, 0) for d in physical) * self.element_bits + 7) // 8
@@ -298,6 +300,8 @@ def _array(match: re.Match[str]) -> Shape:
     layout = layout if apart is None else apart
     if layout and (" " in layout or "\n" in layout):
         layout = "".join(layout.split())
+    if layout and _PLAIN_ORDER.fullmatch(layout) is None:
+        Layout.parse(layout)  # refused here, where the caller knows the place, rather than when it is asked for
     if not sizes:
         return Shape(dtype, layout=layout)
     if sizes.count(",") >= _MAX_RANK:

@@ -18,6 +18,7 @@ from .canonical import canonical_ledger
 from .concatenated import separated
 from .drop import Drop
 from .explanation import Explanation, Rewritten
+from .hierarchical import in_one_step
 from .matching import Matching
 from .pool import Pool, Share, shares_of
 from .proposals import propose
@@ -31,7 +32,8 @@ def explain(partitioned: CollectiveLedger, optimized: CollectiveLedger) -> Expla
     Both ledgers are of the same step on the same mesh; canonical or as printed. Ledgers read with their modules (rows
     that know their instruction) give the evidence some rewrites need.
     """
-    before, after = (Pool.of(separated(canonical_ledger(ledger))) for ledger in (partitioned, optimized))
+    before = Pool.of(separated(canonical_ledger(partitioned)))
+    after = Pool.of(separated(in_one_step(canonical_ledger(optimized))))
     matching = Matching(before, after)
     for old, new, relation in propose(before, after):
         matching.pair(old, new, relation)

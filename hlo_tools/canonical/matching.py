@@ -23,6 +23,7 @@ from .pool import Entry, Key, Pool
 from .relation import Relation
 from .rewrites import MOVES_OUT
 from .rewrites.combined import was_combined
+from .rewrites.hierarchical import was_in_steps
 from .rewrites.sum_spelling import SUMS
 from .spelled import spelled
 
@@ -95,6 +96,8 @@ class Matching:
                 after = (link.new.share(link.new.row.count),)
                 if was_combined(link.new.row) and not was_combined(entry.row):
                     names = (*names, "combined")
+                if was_in_steps(link.new.row):
+                    names = (*names, "hierarchical")
             yield Rewritten(names, (entry.share(entry.row.count),), after, link.relation.formula)
 
     def exchange(self, drops: list[Drop]) -> None:

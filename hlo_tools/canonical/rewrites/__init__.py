@@ -3,7 +3,7 @@
 Spellings keep executions and elements: `widened`, `sum_spelling`, `gather_as_sum`. The others change how often
 something is communicated, and each asks for evidence in the partitioned program: `hoisted` and `accumulated` relate
 one row to one further out; `duplicate`, `reassociated` and `dead` remove rows. `combined` only marks arrays that travel
-together.
+together, `hierarchical` those that cross slices in steps.
 """
 
 from collections.abc import Callable

@@ -1,0 +1,66 @@
+"""Arrays that were packed into one buffer before they were sent between slices.
+
+    concatenate(a, b, ...)    dynamic-update-slice(buffer, a, at)    maximum(pad(a), pad(b))    pad(a)
+
+and a scalar that a bitcast lays into a whole tile. libtpu packs the sums that cross the data-centre network so, and
+rounds the buffer up to whole tiles.
+"""
+
+from __future__ import annotations
+
+from ..instruction import Instruction
+from .fused_values import made_by
+
+# Elements of a tile of 8 rows and 128 lanes: a buffer is rounded up to one tile for each device that holds a part.
+TILE = 8 * 128
+_MAX_VISITED = 512
+
+
+def packed(value: Instruction, fusions: list[Instruction], elements: int, devices: int) -> tuple[int, ...]:
+    """The elements of each array in a buffer of `elements`, of which each of `devices` devices holds a part.
+
+    `fusions` are those around the buffer, innermost last. The buffer itself where it is no such packing: where the
+    arrays do not fill it but for the rounding.
+    """
+    found = _arrays(value, fusions, elements)
+    spare = elements - sum(found)
+    return tuple(found) if found and 0 <= spare < TILE * devices else (elements,)
+
+
+def _arrays(value: Instruction, fusions: list[Instruction], elements: int) -> list[int]:
+    found: list[int] = []
+    pending: list[tuple[Instruction, list[Instruction]]] = [(value, fusions)]
+    visited = 0
+    while pending:
+        value, fusions = pending.pop()
+        fusions = list(fusions)
+        made = made_by(value, fusions)
+        visited += 1
+        if made is None or visited > _MAX_VISITED or sum(found) > elements:
+            return []
+        operands = _packed_operands(made)
+        if operands is None:
+            found.append(min(made.shape.elements, value.shape.elements))
+        pending += [(operand, fusions) for operand in reversed(operands or ())]
+    return found
+
+
+def _packed_operands(made: Instruction) -> tuple[Instruction, ...] | None:
+    """What a packing packs; () for an empty buffer, None where this is an array of its own."""
+    opcode, operands = made.opcode, made.operands
+    if opcode == "concatenate":
+        return tuple(operands)
+    if opcode == "pad":
+        return tuple(operands[:1])
+    if opcode == "dynamic-update-slice":
+        # At a place of its own on every device it is a shard among zeros: a gather.
+        return tuple(operands[:2]) if all(at.opcode == "constant" for at in operands[2:]) else None
+    if opcode == "maximum":
+        return tuple(operands)
+    if opcode == "constant" or (opcode == "broadcast" and operands[0].opcode == "constant"):
+        return ()
+    if opcode == "custom-call" and "ZeroCrop" in made.attributes.get("custom_call_target", ""):
+        return tuple(operands[:1])
+    if opcode == "custom-call" and not operands:
+        return ()
+    return None

@@ -56,6 +56,8 @@ class MemoryTable:
     hbm_bytes: int | None
     by_class: tuple[tuple[str, int, int | None], ...] = ()
     """Class, bytes live at the peak, and its limit in the contract or None."""
+    state_stored_bytes: int | None = None
+    """The state filled up to the tiles it is stored in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +156,7 @@ class ForecastTable:
     tokens_per_second_max: float | None
     model_flops: int | None
     model_formula: str | None
+    recomputed_flops: int | None
     mfu_max: float | None
     assumptions: tuple[str, ...]
     not_counted: tuple[tuple[str, int], ...]

@@ -13,6 +13,7 @@ from ...hlo_tools.collectives import Collective, CollectiveLedger, Total
 from ...hlo_tools.tensors import STATE_CLASSES as KEPT
 from ...linters.evidence import StepEvidence
 from ...linters.program.match import Group, Problem, Promise, differences, promises, row_axes
+from ...linters.program.stored import stored_state
 from .forecast import forecast
 from .tables import CollectiveRow, CollectiveVerdict, ComparisonRow, MemoryTable, RunTable, StepTables, TensorRow
 
@@ -143,6 +144,7 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
         code_bytes=ledger.code_bytes,
         state_bytes=ledger.state_bytes,
         state_plan_bytes=_state_plan(evidence),
+        state_stored_bytes=None if (stored := stored_state(evidence)) is None else stored.tiled,
         hbm_bytes=section.hbm if section is not None else None,
         by_class=tuple((name, live.get(name, 0), limits.get(name)) for name in classes),
     )

@@ -134,6 +134,8 @@ def _step(tables: StepTables) -> str:
             rows.append((peak_label(memory.peak_bytes, memory.need_bytes), format_bytes(memory.peak_bytes), ""))
         if memory.state_bytes is not None:
             rows.append(("state", format_bytes(memory.state_bytes), bytes_or_dash(memory.state_plan_bytes)))
+            if memory.state_stored_bytes not in (None, memory.state_bytes):
+                rows.append(("state stored in tiles", bytes_or_dash(memory.state_stored_bytes), ""))
         rows += [
             (escape(cls), format_bytes(size), bytes_or_dash(limit)) for cls, size, limit in memory.by_class[:SHOWN_ROWS]
         ]

@@ -113,6 +113,8 @@ def _memory(memory: MemoryTable) -> Table:
         exact = memory.state_bytes == memory.state_plan_bytes
         plan = memory.state_plan_bytes
         table.add_row("state", format_bytes(memory.state_bytes), bytes_or_dash(plan), _mark(plan, exact))
+        if memory.state_stored_bytes not in (None, memory.state_bytes):
+            table.add_row("  stored in tiles", bytes_or_dash(memory.state_stored_bytes), "", "")
     for name, size, limit in memory.by_class:
         table.add_row(
             f"  {one_line(name)}",

@@ -2,7 +2,8 @@
 
 ## What it does
 Adds up what the contract's `model`, `mesh`, placements and dtypes say one device holds, and compares it with the
-program's argument buffers: tolerance 0.
+program's arguments: tolerance 0. Where the device stores arrays in tiles, each shape is filled up to whole tiles, as
+the program prints them, and the sum compared with the compiler's own buffers: tolerance 0 again.
 
 ## Why is this bad?
 State memory is exactly predictable. A difference means that something is larger, wider or more replicated than meant,
@@ -28,6 +29,7 @@ from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
 from ...evidence import StepEvidence
 from ...rule import Rule
+from ..stored import stored_state
 
 STATE = ("parameter", "optimizer_slot")
 
@@ -41,6 +43,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     expected_bytes = sum(row.bytes for row in planned)
     found_bytes = sum(row.bytes or 0 for row in found)
     if expected_bytes == found_bytes:
+        yield from _stored(evidence)
         return
     want = Counter((row.role, tuple(row.local_shape), row.dtype) for row in planned)
     have = Counter((row.class_, tuple(row.local_shape or ()), row.dtype) for row in found)
@@ -59,6 +62,23 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         found=f"{found_bytes:,} bytes ({format_bytes(found_bytes)})",
         evidence=tuple(evidence_lines[:20]),
         help="compare the tensors listed here with the contract's model, dtypes and placements",
+    )
+
+
+def _stored(evidence: StepEvidence) -> Iterable[Finding]:
+    """The state as it lies in memory: bytes that neither the shapes nor their tiles explain."""
+    stored = stored_state(evidence)
+    if stored is None or stored.allocated is None or stored.allocated == stored.tiled:
+        return
+    yield RULE.finding(
+        f"the buffers of the state take {stored.allocated:,} bytes, its shapes in whole tiles {stored.tiled:,} "
+        f"({stored.allocated - stored.tiled:+,}; {stored.plain:,} without tiles)",
+        subject="stored",
+        location=evidence.place("model"),
+        key="model",
+        expected=f"{stored.tiled:,} bytes",
+        found=f"{stored.allocated:,} bytes",
+        help="the compiler stores the state in another layout than the program's entry prints",
     )
 
 

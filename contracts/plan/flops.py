@@ -7,6 +7,14 @@ N counts the weights that are multiplied: an embedding table that is only looked
 once, as the head. Attention is counted over the whole sequence, causal or not. A multiply-add is two operations, the
 backward pass twice the forward one. Source: Chowdhery et al., PaLM, 2204.02311, appendix B (model FLOPs utilisation);
 the 6 N of it: Kaplan et al. 2001.08361, section 2.1.
+
+Rematerialising every layer computes each of them once more on the way back, all but its last product (the MLP's down
+projection), whose result nothing needs there:
+
+    recomputed:     tokens * (2 R + 4 layers * heads * head_dim * sequence)
+
+with R the layers' weights without the down projections. Model and recomputed FLOPs together are exactly the matrix
+products of the reference trainer's program, on every backend.
 """
 
 from __future__ import annotations
@@ -20,16 +28,21 @@ from .quantity import Quantity, product
 
 SOURCE = "PaLM (arXiv 2204.02311), appendix B"
 _LOOKED_UP = "embed/table"
+_LAST = "layers/mlp/w_down"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFlops:
-    """Tokens and model FLOPs of one step over all devices; `weights` is N; `formula` spells the FLOPs out."""
+    """Tokens and model FLOPs of one step over all devices; `weights` is N; `formula` spells the FLOPs out.
+
+    `recomputed` is what rematerialisation adds to them; it counts as no use of the hardware.
+    """
 
     tokens: int
     weights: int
     flops: int
     formula: str
+    recomputed: int = 0
     source: str = SOURCE
 
 
@@ -50,4 +63,8 @@ def model_flops(contract: Contract, training: bool = True) -> ModelFlops:
     passes = 3 if training else 1
     per_weight, per_score = Quantity(2 * passes, str(2 * passes)), Quantity(4 * passes, str(4 * passes))
     total = tokens * (product(per_weight, weights) + product(per_score, layers, width, sequence))
-    return ModelFlops(tokens.value, weights.value, total.value, total.text)
+    again = 0
+    if training and model.remat == "full":
+        rebuilt = sum(p.size.value for p in multiplied if p.per_layer and p.path != _LAST)
+        again = tokens.value * (2 * rebuilt + product(Quantity(4, "4"), layers, width, sequence).value)
+    return ModelFlops(tokens.value, weights.value, total.value, total.text, again)

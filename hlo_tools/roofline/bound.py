@@ -75,6 +75,7 @@ class Roofline:
     tokens: int | None = None
     model_flops: int | None = None
     model_formula: str | None = None
+    recomputed_flops: int | None = None
     peak: Figure | None = None
     peak_per_device: float | None = None
     assumptions: tuple[str, ...] = ()
@@ -129,6 +130,7 @@ class Roofline:
             "tokens_per_second_max": self.tokens_per_second,
             "model_flops": self.model_flops,
             "model_formula": self.model_formula,
+            "recomputed_flops": self.recomputed_flops,
             "mfu_max": self.mfu,
             "assumptions": list(self.assumptions),
             "not_counted": cost.not_counted,

@@ -23,7 +23,7 @@ def forecast(evidence: StepEvidence) -> ForecastTable | None:
     found = roofline(cost(module), ledger, target, memory.need_bytes if memory is not None else None)
     model = _model(evidence)
     if model is not None:
-        found.tokens, found.model_flops = model.tokens, model.flops
+        found.tokens, found.model_flops, found.recomputed_flops = model.tokens, model.flops, model.recomputed
         found.model_formula = f"{model.formula}, N = {model.weights:,}; {model.source}"
     if evidence.capture.manifest.provenance.effort == "fast" and found.resources:
         found.assumptions += (FAST,)
@@ -68,6 +68,7 @@ def as_table(found: Roofline) -> ForecastTable:
         tokens_per_second_max=found.tokens_per_second,
         model_flops=found.model_flops,
         model_formula=found.model_formula,
+        recomputed_flops=found.recomputed_flops,
         mfu_max=found.mfu,
         assumptions=found.assumptions,
         not_counted=tuple(work.not_counted.items()),

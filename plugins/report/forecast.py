@@ -61,9 +61,7 @@ def statements(forecast: ForecastTable) -> Iterator[str]:
         yield bound(forecast)
     if forecast.model_formula is not None and forecast.model_flops is not None:
         yield f"model FLOPs: {si(forecast.model_flops)}FLOP a step = {forecast.model_formula}"
-        done = forecast.devices * sum(flops for _, flops in forecast.matrix_flops)
-        if forecast.model_flops and done:
-            yield f"the program multiplies {done / forecast.model_flops:.3f} times that on all devices"
+        yield multiplied(forecast)
 
 
 def bound(forecast: ForecastTable) -> str:
@@ -74,6 +72,16 @@ def bound(forecast: ForecastTable) -> str:
     if forecast.mfu_max is not None:
         text += f", MFU at most {100 * forecast.mfu_max:.1f} % of the bf16 peak"
     return text
+
+
+def multiplied(forecast: ForecastTable) -> str:
+    """What the program does beyond the model's FLOPs: exactly what rematerialisation adds, or how much more."""
+    done = forecast.devices * sum(flops for _, flops in forecast.matrix_flops)
+    model, again = forecast.model_flops or 0, forecast.recomputed_flops or 0
+    if done == model + again:
+        rest = f" and {si(again)}FLOP that rematerialisation repeats" if again else ""
+        return f"the program multiplies exactly that{rest}"
+    return f"the program multiplies {si(done)}FLOP on all devices, {done / (model or 1):.3f} times that"
 
 
 def products(forecast: ForecastTable) -> str:

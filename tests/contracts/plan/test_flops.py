@@ -55,6 +55,13 @@ def test_a_forward_pass_is_a_third() -> None:
     assert 3 * model_flops(contract(), training=False).flops == model_flops(contract()).flops
 
 
+def test_rematerialisation_repeats_each_layer_but_its_last_product() -> None:
+    again = model_flops(contract()).recomputed
+    assert again == 2048 * (2 * 4 * (LAYER - 512 * 128) + 4 * 4 * 4 * 32 * 128)
+    assert model_flops(contract(remat="none")).recomputed == model_flops(contract(), training=False).recomputed == 0
+    assert model_flops(contract(remat="none")).flops == model_flops(contract()).flops
+
+
 def test_what_says_nothing_of_products() -> None:
     listed = Contract.model_validate(
         {

@@ -10,6 +10,7 @@ from pathlib import Path
 from .targets import Target
 
 _BEFORE = re.compile(r"\.before_optimizations\.txt$")
+_NUMBER = re.compile(r"^module_\d+\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,10 @@ def read_dumps(folder: Path, target: Target) -> Dumps:
     before = _largest(files, _BEFORE)
     prefix = before.name.split(".before_optimizations")[0] + "." if before else ""
     own = [path for path in files if path.name.startswith(prefix)]
+    if not any(target.optimized_dump.search(path.name) for path in own):
+        # On TPU a module may get another number after it was first dumped; its name stays.
+        name = _NUMBER.sub("", prefix)
+        own = [path for path in files if _NUMBER.sub("", path.name).startswith(name)]
     partitioned = _largest(own, target.partitioned_dump)
     optimized = [path for path in own if target.optimized_dump.search(path.name)]
     text = next((p for p in optimized if p.suffix == ".txt"), None)

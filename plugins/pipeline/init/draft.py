@@ -122,6 +122,8 @@ class _Sections:
         return None
 
     def parameters(self) -> dict[str, Any] | None:
+        if self.capture.manifest.mesh is None:  # without axes there is nothing that a rule could say
+            return None
         rows = self.ledger.of("parameter")
         placements = {row.path: spec for row in rows if (spec := self.spec(row)) is not None}
         self.notes += [

@@ -157,13 +157,15 @@ def step(params, key, batch):
     return params - grads, key, loss
 
 
-def build(mesh, example=None):
+def build(mesh):
     batch = jax.ShapeDtypeStruct((8, 4), jnp.float32, sharding=NamedSharding(mesh, P("data")))
     args = (jnp.ones((4, 4)), jax.random.key(0), batch)
-    made = SimpleNamespace(fn=step, args=args, donate="params", carry={0: "params", 1: "key"})
-    if example:
-        made.example = lambda i: args
-    return made
+    return SimpleNamespace(fn=step, args=args, donate="params", carry={0: "params", 1: "key"})
+
+
+def alone():
+    args = (jnp.ones((4, 4)), jax.random.key(0), jnp.ones((8, 4)))
+    return SimpleNamespace(fn=step, args=args, donate="params", example=lambda i: args)
 """
 
 
@@ -179,14 +181,14 @@ def test_arguments_that_lie_nowhere_at_first_make_a_second_program_to_review(pro
     assert verified.returncode == 0, verified.stdout
 
 
-def test_a_step_that_cannot_be_run_promises_no_compiles(project: Path) -> None:
+def test_a_step_without_a_mesh_that_cannot_be_run_promises_neither_placements_nor_compiles(project: Path) -> None:
     (project / "src/loose.py").write_text(LOOSE)
-    arguments = ("loose:build", "--target", "cpu:2", "--path", "src", "-o", "odd.contract.yaml")
-    done = cli(project, "init", *arguments, "--arg", "example=true")
+    done = cli(project, "init", "loose:alone", "--target", "cpu:2", "--path", "src", "-o", "odd.contract.yaml")
     assert done.returncode == 0, done.stderr
-    assert "the step cannot be run: src/loose.py:20: example(0) returned a tuple of 3" in done.stderr
+    assert "the step cannot be run: src/loose.py:23: example(0) returned a tuple of 3" in done.stderr
     contract = load_contract(project / "odd.contract.yaml", project).contract
     assert contract is not None and contract.step["train"].compiles is None
+    assert contract.parameters is None and contract.deviations == []
     assert "compiles: the step could not be run" in (project / "odd.contract.yaml").read_text()
     assert "--run" not in done.stdout and "(the step was not run, its last lines say why)" in done.stdout
 

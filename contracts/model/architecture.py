@@ -34,7 +34,10 @@ class ListedModel(Section):
 
     kind: Literal["listed"] = Field(description="A model given by its parameters.")
     parameters: dict[str, list[Annotated[int, Field(ge=0)]]] = Field(description="Parameter path -> global shape.")
-    remat: Remat = Field(default="none", description="Whether the step recomputes activations in the backward pass.")
+    remat: Remat | Literal["policy"] = Field(
+        default="none",
+        description="What the backward pass recomputes: nothing, all of a block, or what a checkpoint policy leaves.",
+    )
 
 
 Model = Annotated[DenseModel | ListedModel, Field(discriminator="kind")]
@@ -57,4 +60,7 @@ class OptimizerSection(Section):
     placement: Literal["parameters"] | Axes = Field(
         default="parameters",
         description="`parameters`: as the parameter; or mesh axes the slots are further split over (ZeRO-1).",
+    )
+    schedule: bool = Field(
+        default=False, description="The learning rate follows a schedule that counts its own steps: one counter more."
     )

@@ -25,7 +25,8 @@ SLOTS: dict[str, tuple[str, ...]] = {"adamw": ("mu", "nu"), "adam": ("mu", "nu")
 moment)."""
 
 COUNTED = ("adamw", "adam")
-"""Optimizers that keep a step counter of their own (Adam's bias correction)."""
+"""Optimizers that keep a step counter of their own (Adam's bias correction). A schedule of the learning rate keeps
+another, as `optax.scale_by_schedule` does."""
 
 _NAMED_BYTES = {"bool": 1, "float8_e4m3fn": 1, "float8_e5m2": 1}
 
@@ -165,8 +166,10 @@ def plan_tensors(contract: Contract, target: str) -> TensorPlan:
                 )
             )
     rows += _batch(contract, mesh)
-    counters = ("step", "count") if contract.optimizer.name in COUNTED else ("step",)
-    rows += [_row("counter", name, (), (), "int32", mesh, "optimizer.name", "") for name in counters]
+    counters = [("step", "optimizer.name")]
+    counters += [("count", "optimizer.name")] if contract.optimizer.name in COUNTED else []
+    counters += [("count", "optimizer.schedule")] if contract.optimizer.schedule else []
+    rows += [_row("counter", name, (), (), "int32", mesh, key, "") for name, key in counters]
     return TensorPlan(tuple(rows), batch_known=contract.model.kind == "dense")
 
 

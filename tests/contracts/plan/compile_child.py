@@ -38,6 +38,7 @@ if jax.__version__.startswith("0.10."):  # later versions do not know it
 
 def answer(request: dict[str, Any], folder: Path) -> dict[str, Any]:
     axes = request["axes"]
+    jax.config.update("jax_enable_x64", request["build"].get("compute") == "float64")
     devices = np.array(jax.devices()[: prod(axes.values())]).reshape(tuple(axes.values()))
     step = build(jax.sharding.Mesh(devices, tuple(axes)), **request["build"])
     dump = Path(tempfile.mkdtemp(dir=folder))

@@ -90,9 +90,12 @@ def contract_of(
     placement: list[str] | str = "parameters",
     optimizer: str = "adamw",
     compute: str = "bfloat16",
+    schedule: bool = False,
     **sections: Any,
 ) -> Contract:
-    """A contract of the reference trainer; `sections` replace or (None) remove whole sections."""
+    """A contract of the reference trainer; `sections` replace or (None) remove whole sections. As in the trainer, all
+    is float64 where `compute` is."""
+    master = "float64" if compute == "float64" else "float32"
     data: dict[str, Any] = {
         "contract": 1,
         "name": "test",
@@ -100,10 +103,10 @@ def contract_of(
         "targets": [TARGET],
         "mesh": {"axes": axes},
         "model": {"kind": "dense", **SMALL, **(model or {})},
-        "dtypes": {"master": "float32", "compute": compute, "moments": "float32"},
+        "dtypes": {"master": master, "compute": compute, "moments": master},
         "accumulation": {"microbatches": microbatches},
         "batch": {"size": batch, "axes": batch_axes or []},
-        "optimizer": {"name": optimizer, "placement": placement},
+        "optimizer": {"name": optimizer, "placement": placement, "schedule": schedule},
         "parameters": {"logical_axes": logical or {}},
     }
     data |= sections

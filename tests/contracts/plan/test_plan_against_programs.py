@@ -50,7 +50,8 @@ def steps(draw: st.DrawFn) -> Drawn:
         "microbatches": microbatches,
         "batch": prod(axes[name] for name in batch_axes) * microbatches * draw(st.integers(1, 3)),
         "optimizer": draw(st.sampled_from(["adamw", "adam", "momentum", "sgd"])),
-        "compute": draw(st.sampled_from(["bfloat16", "bfloat16", "float32"])),
+        "compute": draw(st.sampled_from(["bfloat16", "bfloat16", "float32", "float64"])),
+        "warmup": draw(st.sampled_from([0, 10])),
         "model": {
             "layers": draw(st.integers(1, 4)),
             "d_model": split * draw(st.integers(2, 6)),
@@ -107,6 +108,7 @@ def check(drawn: Drawn, compile_step: Callable[..., Any], make_contract: Callabl
         "microbatches": drawn["microbatches"],
         "compute": drawn["compute"],
         "optimizer": drawn["optimizer"],
+        "warmup": drawn["warmup"],
         "logical_axes": drawn["logical"],
         "batch_axes": drawn["batch_axes"],
         "optimizer_axes": drawn["slots"],
@@ -122,6 +124,7 @@ def check(drawn: Drawn, compile_step: Callable[..., Any], make_contract: Callabl
         placement=drawn["slots"] or "parameters",
         optimizer=drawn["optimizer"],
         compute=drawn["compute"],
+        schedule=drawn["warmup"] > 0,
         collectives={"allow": [{"kind": "all-reduce", "axes": everything, "elements_max": 1, "reason": "metrics"}]},
     )
     program = compile_step(drawn["axes"], build)

@@ -129,3 +129,21 @@ def test_plans_never_read_a_program() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "schedule", "counters"),
+    [
+        ("adamw", False, ["step", "count"]),
+        ("adamw", True, ["step", "count", "count"]),
+        ("sgd", False, ["step"]),
+        ("momentum", True, ["step", "count"]),
+    ],
+)
+def test_a_schedule_counts_its_own_steps(
+    optimizer: str, schedule: bool, counters: list[str], make_contract: Callable[..., Any]
+) -> None:
+    plan = plan_tensors(make_contract({"data": 2}, optimizer=optimizer, schedule=schedule), TARGET)
+    assert [row.name for row in plan.of("counter")] == counters
+    assert plan.bytes_by_role()["counter"] == 4 * len(counters)
+    assert {row.key for row in plan.of("counter")} <= {"optimizer.name", "optimizer.schedule"}

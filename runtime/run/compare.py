@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -30,6 +30,8 @@ Role = Literal["loss", "metric", "gradient", "first_moment"]
 FEW = 64
 """Up to so many elements, one run's error is no dependable estimate."""
 MARGIN, SLACK = 4.0, 8.0
+DOUBLE = 2.0**-53
+"""Unit roundoff of float64. A step that computes in it is its own twin, and their difference measures no rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ def judge(role: Role, path: str, runs: Runs, roundoff: float) -> Comparison | st
     `roundoff` is that of the compute dtype. Without finite values on one device there is nothing to compare with; where
     only the sharded value is not finite, `ratio` is None and the value is wrong.
     """
+    if roundoff_of(runs.one.dtype) and max(roundoff, roundoff_of(runs.one.dtype)) <= DOUBLE:
+        runs = replace(runs, twin=None)
     reference = runs.one if runs.twin is None else runs.twin
     if runs.sharded.shape != reference.shape:
         return f"its shape is {list(runs.sharded.shape)} on the mesh and {list(reference.shape)} on one device"

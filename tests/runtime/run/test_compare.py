@@ -45,6 +45,22 @@ def test_the_formula_with_a_twin() -> None:
     assert ratio(given) == pytest.approx(norm2(given.sharded - given.twin) / bound, rel=1e-5)
 
 
+def test_a_float64_step_is_judged_by_moved_runs_not_by_itself() -> None:
+    """Its float64 twin is the same run again, and their difference, zero, no measure of rounding."""
+    u = 2.0**-53
+
+    def given(factor: float) -> Runs:
+        def off(seed: int) -> np.ndarray:
+            return TRUE * (1 + 20 * u * np.random.default_rng(seed).normal(size=TRUE.shape))
+
+        return Runs(factor * off(4), TRUE, TRUE, [off(2), off(3)])
+
+    clean, wrong = (judge("gradient", "w", given(factor), u) for factor in (1.0, 7 / 8))
+    assert not isinstance(clean, str) and not isinstance(wrong, str)
+    assert clean.ratio is not None and clean.ratio <= 1 and clean.method.startswith("one device moved by u = 2^-53")
+    assert wrong.ratio is not None and wrong.ratio >= 10
+
+
 def test_the_floor_is_the_smallest_relative_error_that_shows() -> None:
     outcome = judge("gradient", "w", runs(rounded(TRUE, 4)), U)
     assert not isinstance(outcome, str) and outcome.floor is not None

@@ -28,7 +28,7 @@ or write the collective down in `collectives.expect` / `collectives.allow` with 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ....contracts.finding import Finding
 from ....hlo_tools.collectives import Collective
@@ -42,13 +42,10 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     for difference in differences(evidence):
         if difference.problem != "unplanned":
             continue
-        lines: dict[str, list[Collective]] = defaultdict(list)
-        for row in difference.rows:
-            lines[row.source or row.name].append(row)
         promise = difference.promised
         rest = same_kind(evidence, difference)
         key = promise.key if promise else "collectives.expect"
-        for rows in lines.values():
+        for rows in _by_line(difference.rows):
             first, frame = rows[0], frame_apart(rows, rest)
             yield RULE.finding(
                 f"{difference.kind} over {axes_text(difference.axes)} is not promised: {cost_text(rows)}",
@@ -67,6 +64,25 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
                     "ring_bytes": sum(int(row.ring_bytes) for row in rows),
                 },
             )
+
+
+def _by_line(rows: Sequence[Collective]) -> Iterable[list[Collective]]:
+    """Collectives of one line together. One that the compiler made without a line (the repetition of a line in the
+    backward pass, say) goes with those of the same size."""
+    lines: dict[str, list[Collective]] = defaultdict(list)
+    for row in rows:
+        if row.source:
+            lines[row.source].append(row)
+    for row in rows:
+        if not row.source:
+            same = (name for name, group in lines.items() if any(_each(row) == _each(other) for other in group))
+            lines[next(same, row.name)].append(row)
+    return lines.values()
+
+
+def _each(row: Collective) -> int:
+    """Elements of one execution."""
+    return row.elements // max(row.count, 1)
 
 
 RULE = Rule(

@@ -1,7 +1,8 @@
 """The step rematerialises otherwise than promised.
 
 ## What it does
-Looks for `jax.checkpoint` inside the layer loop where `model.remat` is `full`, and for any where it is `none`.
+Looks for `jax.checkpoint` inside the layer loop where `model.remat` is `full`, and for any where it is `none`. A
+checkpoint with a policy that saves some values is `policy`.
 
 ## Why is this bad?
 Without the checkpoint every layer's activations stay alive until the backward pass; with one that nobody planned,
@@ -27,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ....contracts.manifest import JaxprFacts
 from ...evidence import StepEvidence, frame_location
 from ...rule import Rule
 
@@ -37,7 +39,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     model, jaxpr = evidence.contract.model, evidence.facts.jaxpr
     if model is None or jaxpr is None:
         return
-    found = "full" if jaxpr.remats else "none"
+    found = remat_of(jaxpr)
     if found == model.remat:
         return
     yield RULE.finding(
@@ -50,6 +52,12 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         evidence=tuple(str(frame_location(remat.frames)) for remat in jaxpr.remats if remat.frames)[:5],
         help="wrap the layer in jax.checkpoint (or take it away), or correct the contract",
     )
+
+
+def remat_of(jaxpr: JaxprFacts) -> str:
+    """`none`, `full` where every checkpoint saves nothing but its inputs, `policy` where one saves more."""
+    saving = [remat for remat in jaxpr.remats if remat.policy not in (None, "nothing_saveable")]
+    return "policy" if saving else "full" if jaxpr.remats else "none"
 
 
 RULE = Rule(code="MEM205", name="remat-policy", severity="error", evidence="trace", doc=__doc__ or "", check=check)

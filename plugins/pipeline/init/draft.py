@@ -14,6 +14,7 @@ from ....hlo_tools.canonical import canonical
 from ....hlo_tools.capture import Capture, StepCapture
 from ....hlo_tools.memory import memory
 from ....hlo_tools.tensors import Tensor, TensorLedger, tensors
+from ....linters.trace.rules.remat_policy import remat_of
 from ..tabulate import unknown_loops
 from .logical import named_placements
 from .patterns import Spec, placement_rules
@@ -171,7 +172,7 @@ def _with_model(data: dict[str, Any], target: str, sections: _Sections) -> dict[
     shapes = {row.path: list(row.global_shape) for row in sections.ledger.of("parameter")}
     if not shapes or jaxpr is None or not {"dtypes", "optimizer", "parameters"} <= set(data):
         return data
-    model = {"kind": "listed", "parameters": shapes, "remat": "full" if jaxpr.remats else "none"}
+    model = {"kind": "listed", "parameters": shapes, "remat": remat_of(jaxpr)}
     keys = list(data)
     position = keys.index("dtypes")
     listed = {key: data[key] for key in keys[:position]} | {"model": model} | {k: data[k] for k in keys[position:]}

@@ -126,7 +126,14 @@ def call_build(
         ) from None
     except ValueError:
         pass  # a builtin without signature: let the call itself say what does not fit
-    return with_concrete_mesh(as_step(builder(*positional, **keywords), static), mesh)
+    try:
+        built = builder(*positional, **keywords)
+    except StepFailure as error:
+        if error.key[:1] != ("args",):
+            raise
+        # An adapter knows its arguments, not the step's name in the contract.
+        raise StepFailure(error.message, error.location, error.help, ("step", request.name, *error.key)) from None
+    return with_concrete_mesh(as_step(built, static), mesh)
 
 
 def with_concrete_mesh(step: NormalisedStep, mesh: Mesh | None) -> NormalisedStep:

@@ -1,4 +1,4 @@
-"""Faults of a MaxText run: a key of its configuration, or what a project puts around its step; and what must be said."""
+"""Faults of a MaxText run: a key of its configuration, or what a project puts around its step; what must be said."""
 
 from __future__ import annotations
 

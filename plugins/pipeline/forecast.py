@@ -25,7 +25,7 @@ def forecast(evidence: StepEvidence) -> ForecastTable | None:
     if model is not None:
         found.tokens, found.model_flops, found.recomputed_flops = model.tokens, model.flops, model.recomputed
         found.model_formula = f"{model.formula}, N = {model.weights:,}; {model.source}"
-    if evidence.capture.manifest.provenance.effort == "fast" and found.resources:
+    if evidence.capture.manifest.provenance.effort == "fast" and target is not None and target.platform == "tpu":
         found.assumptions += (FAST,)
     return as_table(found)
 

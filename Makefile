@@ -8,10 +8,18 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: verify test test-all test-newest lint bench clean
+.PHONY: verify verify-tpu verify-cuda test test-all test-newest lint bench clean
 
 verify: $(STAMP)
 	$(BIN)/contract-lint verify examples/dense_fsdp/train.contract.yaml --run
+
+# Programs for accelerators, compiled without one. The compilers go into the same environment: the child that uses one
+# is told to, every other process stays on the CPU. They are large (libtpu 0.2 GB, the CUDA plugin 0.5 GB), hence apart.
+verify-tpu: $(STAMP)-tpu
+	$(BIN)/contract-lint verify examples/dense_fsdp/tpu.contract.yaml
+
+verify-cuda: $(STAMP)-cuda
+	$(BIN)/contract-lint verify examples/dense_fsdp/cuda.contract.yaml
 
 test: $(STAMP)
 	$(PYTEST) -m "not slow"
@@ -37,6 +45,11 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[jax,dev]"
+	@touch $@
+
+$(STAMP)-%: $(STAMP)
+	@echo "Installing the compiler for $* targets into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$*]"
 	@touch $@
 
 clean:

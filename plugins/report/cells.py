@@ -53,3 +53,9 @@ def peak_label(peak: int, need: int) -> str:
     """What the live peak is called beside what must fit: larger only by the program's constants, which are part of the
     code where they are budgeted."""
     return "live at the peak" if peak <= need else "live at the peak, constants included"
+
+
+def beside(size: int, other: int) -> str:
+    """Bytes that stand beside others: in full where both would read the same."""
+    short = format_bytes(size)
+    return f"{size:,} B" if short == format_bytes(other) else short

@@ -9,7 +9,7 @@ from functools import partial
 from ...contracts.model import format_bytes
 from ..pipeline.report import Report, Root
 from ..pipeline.tables import ForecastTable, StepTables
-from .cells import axes, bytes_or_dash, compared, mesh, number, peak_label, versus
+from .cells import axes, beside, bytes_or_dash, compared, mesh, number, peak_label, versus
 from .forecast import forecast_rows, sources, statements
 from .printable import cut, one_line, place, plural, sentence
 from .verdict import consequences, counts, headline, title, verdict
@@ -134,8 +134,8 @@ def _step(tables: StepTables) -> str:
             rows.append((peak_label(memory.peak_bytes, memory.need_bytes), format_bytes(memory.peak_bytes), ""))
         if memory.state_bytes is not None:
             rows.append(("state", format_bytes(memory.state_bytes), bytes_or_dash(memory.state_plan_bytes)))
-            if memory.state_stored_bytes not in (None, memory.state_bytes):
-                rows.append(("state stored in tiles", bytes_or_dash(memory.state_stored_bytes), ""))
+            if memory.state_stored_bytes is not None and memory.state_stored_bytes != memory.state_bytes:
+                rows.append(("state stored in tiles", beside(memory.state_stored_bytes, memory.state_bytes), ""))
         rows += [
             (escape(cls), format_bytes(size), bytes_or_dash(limit)) for cls, size, limit in memory.by_class[:SHOWN_ROWS]
         ]

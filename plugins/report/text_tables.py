@@ -12,7 +12,7 @@ from rich.text import Text
 from ...contracts.model import format_bytes
 from ..pipeline.resolved import ResolvedRow
 from ..pipeline.tables import CollectiveRow, MemoryTable, RunTable, StepTables, TensorRow
-from .cells import axes, bytes_or_dash, compared, mesh, number, peak_label
+from .cells import axes, beside, bytes_or_dash, compared, mesh, number, peak_label
 from .forecast import forecast_text
 from .printable import one_line, plural
 from .wrap import broken
@@ -113,8 +113,8 @@ def _memory(memory: MemoryTable) -> Table:
         exact = memory.state_bytes == memory.state_plan_bytes
         plan = memory.state_plan_bytes
         table.add_row("state", format_bytes(memory.state_bytes), bytes_or_dash(plan), _mark(plan, exact))
-        if memory.state_stored_bytes not in (None, memory.state_bytes):
-            table.add_row("  stored in tiles", bytes_or_dash(memory.state_stored_bytes), "", "")
+        if memory.state_stored_bytes is not None and memory.state_stored_bytes != memory.state_bytes:
+            table.add_row("  stored in tiles", beside(memory.state_stored_bytes, memory.state_bytes), "", "")
     for name, size, limit in memory.by_class:
         table.add_row(
             f"  {one_line(name)}",

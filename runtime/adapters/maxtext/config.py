@@ -1,5 +1,8 @@
 """From a configuration file and overrides to MaxText's own configuration object, for the devices of one target."""
 
+# MaxText is not installed where types are checked: it needs a newer Python.
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import re

@@ -1,5 +1,8 @@
 """The train step that MaxText's own loop would jit, with its arguments as shapes and placements."""
 
+# MaxText is not installed where types are checked: it needs a newer Python.
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

@@ -18,6 +18,7 @@ from contract_lint.hlo_tools.canonical import canonical
 from contract_lint.hlo_tools.capture import read_capture
 from contract_lint.plugins.pipeline.verify import verify
 from contract_lint.runtime.contract import capture_contract
+from contract_lint.runtime.targets import Effort
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,8 @@ class Fault:
     """One replacement and what `verify` must say of it.
 
     `edits`: (file, old, new); `old` occurs exactly once. `marker` is a text on the line that must be named, in the
-    mutated source; None where the finding stands at a key of the contract.
+    mutated source; None where the finding stands at a key of the contract. `contract`: (key, value) pairs that the
+    contract gets, for a fault in sizes or in the mesh. `effort`: of the compiler, where the fault shows at one only.
     """
 
     name: str
@@ -57,18 +59,26 @@ class Fault:
     marker: tuple[str, str] | None = None
     key: str | None = None
     run: bool = False
+    contract: tuple[tuple[str, Any], ...] = ()
+    effort: Effort | None = None
 
     def __str__(self) -> str:
         return f"{self.example}-{self.name}"
 
 
+def home(example: str) -> Path:
+    """The folder of an example, or of a step that is kept to plant faults in."""
+    steps = Path(__file__).parent / "steps" / example
+    return steps if steps.is_dir() else ROOT / "examples" / example
+
+
 def project(folder: Path, example: str, size: str, edits: tuple[tuple[str, str, str], ...] = ()) -> Path:
     """A copy of the example with edits in its source and its contract fitted to a size; returns the contract."""
     target = folder / example
-    shutil.copytree(ROOT / "examples" / example, target, ignore=shutil.ignore_patterns("__pycache__", ".contract-lint"))
+    shutil.copytree(home(example), target, ignore=shutil.ignore_patterns("__pycache__", ".contract-lint"))
     contract = target / CONTRACT
-    source = target / SOURCES[example]
-    if SOURCES[example]:
+    source = target / SOURCES.get(example, "")
+    if SOURCES.get(example):
         shutil.copytree(ROOT / "runtime" / "trainer", source, ignore=shutil.ignore_patterns("__pycache__"))
     for name, old, new in edits:
         text = (source / name).read_text()
@@ -82,8 +92,8 @@ def _fit(path: Path, example: str, size: str) -> None:
     yaml = YAML()
     data = yaml.load(path.read_text())
     step = data["step"]["train"]
-    arguments = SIZES[example][size]
-    if SOURCES[example]:
+    arguments = SIZES[example][size] if example in SIZES else {}
+    if SOURCES.get(example):
         step["entry"], step["path"] = f"{SOURCES[example]}:build", ["."]
     if arguments:
         step["args"].update(arguments)
@@ -196,7 +206,7 @@ def line_of(contract: Path, fault: Fault) -> tuple[str, int] | None:
     if fault.marker is None:
         return None
     name, text = fault.marker
-    lines = (contract.parent / SOURCES[fault.example] / name).read_text().splitlines()
+    lines = (contract.parent / SOURCES.get(fault.example, "") / name).read_text().splitlines()
     found = [number for number, line in enumerate(lines, start=1) if text in line]
     assert len(found) == 1, f"marker {text!r} stands on lines {found} of {name}"
     return name, found[0]

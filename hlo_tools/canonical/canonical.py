@@ -11,21 +11,22 @@ from ..module import HloModule
 from .between_slices import as_collective
 from .combined import parts_of
 from .only_sliced import as_reduce_scatter
+from .windowed import folded
 
 
 def canonical(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
     """The collectives of a module without the accidents of how a compiler spells them.
 
     Combined collectives are split, collectives among one device or never executed are left out, a transfer between
-    slices is named by what it does, and an all-reduce of which every device uses only its slice is a reduce-scatter.
-    Raises ContractLintError for what cannot be read.
+    slices is named by what it does, an all-reduce of which every device uses only its slice is a reduce-scatter, and
+    the permutes of a windowed einsum are the gather or scatter they make up. Raises ContractLintError for what cannot be read.
     """
     return canonical_ledger(collectives(module, mesh))
 
 
 def canonical_ledger(ledger: CollectiveLedger) -> CollectiveLedger:
     """The same for a ledger that was made before."""
-    return replace(ledger, rows=list(_rows(ledger.rows)))
+    return folded(replace(ledger, rows=list(_rows(ledger.rows))))
 
 
 def _rows(rows: list[Collective]) -> Iterator[Collective]:

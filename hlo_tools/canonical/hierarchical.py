@@ -103,9 +103,8 @@ def _joined(steps: list[Collective], between: Collective, ledger: CollectiveLedg
         _, fusions = _sent_by(between.instruction.operands[0])
         sizes = packed(whole.instruction.operands[number], fusions, each, first.group_size)
     width = whole.operand_bytes // whole.count // (each // (whole.group_size if whole.kind == "all-gather" else 1))
-    parts = tuple(
-        Part(n, whole.dtype, n * width // (size if between.kind == "all-gather" else 1), n * width) for n in sizes
-    )
+    shards = size if between.kind == "all-gather" else 1
+    parts = [Part(n, whole.dtype, n * width // shards, n * width) for n in sizes]
     row = replace(
         whole,
         name=JOINT.join(step.name for step in steps),
@@ -115,12 +114,12 @@ def _joined(steps: list[Collective], between: Collective, ledger: CollectiveLedg
         group_size=size,
         between_slices=True,
         own_groups=(),
-        parts=parts,
+        parts=tuple(parts),
     )
     if len(parts) > 1:
         yield from parts_of(row)
         return
-    part = parts[0]
+    (part,) = parts
     yield replace(
         row,
         elements=part.elements * row.count,

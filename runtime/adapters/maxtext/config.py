@@ -33,6 +33,7 @@ SURROUNDINGS: dict[str, Any] = {
 }
 """What a training run does around its step: no file is read or written, no service asked, no compiler cache used."""
 
+_INSTALLED = re.compile(r"[/\\](?:site|dist)-packages$|\.zip$")
 _AXIS_SIZE = re.compile(r"(?:ici|dcn)_\w+_parallelism")
 HARDWARE = {"cpu": "cpu", "tpu": "tpu", "cuda": "gpu", "gpu": "gpu"}
 
@@ -53,7 +54,8 @@ def load(
 def find(file: str) -> Path:
     """The configuration file: on `sys.path`, where a step's own folders are, else among MaxText's configurations."""
     shipped = package_folder() / "configs"
-    folders = [Path(), *map(Path, sys.path), shipped, shipped.parent]
+    own = [Path(folder) for folder in sys.path if not _INSTALLED.search(folder)]
+    folders = [*own, shipped, shipped.parent]
     for folder in folders:
         if (folder / file).is_file():
             return (folder / file).absolute()

@@ -33,6 +33,7 @@ class Collective:
     A combined collective is one row; `parts` gives elements and bytes of each array in it, for one execution.
     `groups` holds partition numbers (replica * partitions + partition); for a permute, (source, target) pairs.
     `between_slices`: a group has members in several TPU slices, so data crosses the data-centre network.
+    `promoted`: a backend that cannot add in a narrow type made it wide (XLA's `all-reduce-promotion`; CPU and CUDA).
     Under a conditional `count` is the dearest branch (a row of another branch has 0) and `count_min` the cheapest.
     """
 
@@ -60,6 +61,7 @@ class Collective:
     parts: tuple[Part, ...] = ()
     unknown_loops: tuple[str, ...] = ()
     between_slices: bool = False
+    promoted: bool = False
     ring_exact: Fraction | None = field(default=None, repr=False, compare=False)
     """`ring_bytes` before rounding to a whole byte; sums use it, so that small rows do not add up to an error."""
     own_groups: Groups = field(default=(), repr=False, compare=False)
@@ -90,6 +92,7 @@ class Collective:
             "order": self.order,
             "unknown_loops": list(self.unknown_loops),
             "between_slices": self.between_slices,
+            "promoted": self.promoted,
         }
 
 
@@ -221,6 +224,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
                 parts=moved.parts,
                 unknown_loops=run.unknown,
                 between_slices=slices is not None and slices.joined_by(who.groups),
+                promoted="_promoted" in instruction.attributes.get("to_apply", ""),
                 ring_exact=ring,
                 own_groups=own,
                 instruction=instruction,

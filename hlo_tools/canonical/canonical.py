@@ -19,7 +19,8 @@ def canonical(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedg
 
     Combined collectives are split, collectives among one device or never executed are left out, a transfer between
     slices is named by what it does, an all-reduce of which every device uses only its slice is a reduce-scatter, and
-    the permutes of a windowed einsum are the gather or scatter they make up. Raises ContractLintError for what cannot be read.
+    the permutes of a windowed einsum are the gather or scatter they make up. Raises ContractLintError for what cannot
+    be read.
     """
     return canonical_ledger(collectives(module, mesh))
 

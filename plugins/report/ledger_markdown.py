@@ -28,7 +28,7 @@ def collectives_markdown(ledger: CollectiveLedger) -> str:
             escape(axes(row.axes)),
             f"{row.count:,}",
             f"{row.elements:,}",
-            row.dtype,
+            f"{row.dtype} (promoted)" if row.promoted else row.dtype,
             format_bytes(row.ring_bytes),
             escape(row.source or ""),
         )

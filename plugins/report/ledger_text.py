@@ -176,7 +176,7 @@ def _unnamed_axes(ledger: CollectiveLedger) -> list[RenderableType]:
 def _collective(row: Collective, wide: bool) -> tuple[str, ...]:
     count = f"{row.count:,}" if row.count == row.count_min else f"{row.count_min:,}-{row.count:,}"
     cells = [one_line(row.name), row.kind, one_line(axes(row.axes)), count]
-    cells += [f"{row.elements:,} {row.dtype}"] if wide else []
+    cells += [f"{row.elements:,} {row.dtype}{' (promoted)' if row.promoted else ''}"] if wide else []
     cells += [format_bytes(row.ring_bytes), tail(row.source or "", 34 if wide else 20)]
     return (*cells, tail(scope_of(row.scope), 20)) if wide else tuple(cells)
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ....hlo_tools.collectives import Collective
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..duplicates import duplicates
@@ -48,7 +49,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         frame = frame_apart([again], [first])
         beyond = (again.kind, row_axes(again)) in over
         yield RULE.finding(
-            f"{again.kind} over {axes_text(row_axes(again))} repeats one of the same value at {first.source}: "
+            f"{again.kind} over {axes_text(row_axes(again))} repeats one of the same value at {_place(first)}: "
             f"{cost_text([again])}",
             subject=f"{again.kind}:{','.join(row_axes(again))}:{name_at(frame, again)}",
             severity="error" if beyond else "warning",
@@ -56,10 +57,14 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             instruction=again.name,
             expected="one",
             found="two",
-            evidence=(f"{first.name} at {first.source}", f"{again.name} at {again.source}"),
+            evidence=(f"{first.name} at {_place(first)}", f"{again.name} at {_place(again)}"),
             help="gather or reduce the value once and use the result twice",
             details={"kind": again.kind, "axes": list(row_axes(again)), "ring_bytes": int(again.ring_bytes)},
         )
+
+
+def _place(row: Collective) -> str:
+    return row.source or f"{row.name}, which has no source line"
 
 
 RULE = Rule(

@@ -41,7 +41,9 @@ def make_mesh(request: MeshRequest, target: Target) -> Mesh:
 
 def default_mesh(target: Target) -> Mesh:
     """One axis `data` over all devices: where a build function wants a mesh and nobody has named one."""
-    return make_mesh(MeshRequest(axes={"data": target.device_count}), target)
+    slices = len({getattr(device, "slice_index", 0) for device in target.devices()})
+    dcn = {"data": slices} if slices > 1 else {}
+    return make_mesh(MeshRequest(axes={"data": target.device_count}, dcn=dcn), target)
 
 
 def load_entry(request: StepRequest, paths: FramePaths) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import shutil
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from jax.sharding import Mesh
 
 from ..contracts.finding import Location
@@ -188,15 +190,26 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def mesh_fact(mesh: Mesh | None, dcn: dict[str, int]) -> MeshFact | None:
-    """The program's mesh as data."""
+    """The program's mesh as data. `dcn` is what was asked for; how its devices lie across slices is seen on them."""
     if mesh is None:
         return None
     return MeshFact(
         axes={str(name): int(size) for name, size in mesh.shape.items()},
-        dcn=dcn,
+        dcn=_across_slices(mesh) or dcn,
         device_ids=[int(device.id) for device in mesh.devices.flat],
         axis_types=[t.name for t in mesh.axis_types],
     )
+
+
+def _across_slices(mesh: Mesh) -> dict[str, int]:
+    """Axis -> the slices that lie along it; nothing on one slice, or where slices are no product of axes."""
+    slices = np.array([getattr(device, "slice_index", 0) for device in mesh.devices.flat]).reshape(mesh.devices.shape)
+    along = {}
+    for axis, name in enumerate(mesh.axis_names):
+        line = np.moveaxis(slices, axis, 0).reshape(slices.shape[axis], -1)[:, 0]
+        along[str(name)] = len(set(line.tolist()))
+    whole = math.prod(along.values()) == len(set(slices.flat)) > 1
+    return {name: count for name, count in along.items() if count > 1} if whole else {}
 
 
 def _unwrap(traced: Any) -> tuple[Any, bool]:

@@ -42,7 +42,7 @@ def make_mesh(request: MeshRequest, target: Target) -> Mesh:
 def default_mesh(target: Target) -> Mesh:
     """One axis `data` over all devices: where a build function wants a mesh and nobody has named one."""
     slices = len({getattr(device, "slice_index", 0) for device in target.devices()})
-    dcn = {"data": slices} if slices > 1 else {}
+    dcn = {"data": slices} if slices > 1 and target.platform == "tpu" else {}
     return make_mesh(MeshRequest(axes={"data": target.device_count}, dcn=dcn), target)
 
 

@@ -202,7 +202,9 @@ def mesh_fact(mesh: Mesh | None, dcn: dict[str, int]) -> MeshFact | None:
 
 
 def _across_slices(mesh: Mesh) -> dict[str, int]:
-    """Axis -> the slices that lie along it; nothing on one slice, or where slices are no product of axes."""
+    """Axis -> the TPU slices that lie along it; nothing on one slice, or where slices are no product of axes."""
+    if any(device.platform != "tpu" for device in mesh.devices.flat):
+        return {}
     slices = np.array([getattr(device, "slice_index", 0) for device in mesh.devices.flat]).reshape(mesh.devices.shape)
     along = {}
     for axis, name in enumerate(mesh.axis_names):

@@ -14,7 +14,7 @@ verify: $(STAMP)
 	$(BIN)/contract-lint verify examples/dense_fsdp/train.contract.yaml --run
 
 # Programs for accelerators, compiled without one. The compilers go into the same environment: the child that uses one
-# is told to, every other process stays on the CPU. They are large (libtpu 0.2 GB, the CUDA plugin 0.5 GB), hence apart.
+# is told to, every other process stays on the CPU. They are large (libtpu 0.7 GB, the CUDA plugin 0.5 GB), hence apart.
 verify-tpu: $(STAMP)-tpu
 	$(BIN)/contract-lint verify examples/dense_fsdp/tpu.contract.yaml
 

@@ -16,7 +16,7 @@ Users = Callable[[InstructionProto], Iterable[InstructionProto]]
 
 
 def filler(module: ModuleProto, made: InstructionProto, users: Users) -> InstructionProto | None:
-    """The `dynamic-update-slice` in a loop that writes into the buffer `made`; None where no loop does."""
+    """What a loop writes into the buffer `made`, or the write where that has no source; None where no loop writes."""
     for carried in users(made):
         if carried.opcode != "tuple":
             continue
@@ -32,24 +32,39 @@ def filler(module: ModuleProto, made: InstructionProto, users: Users) -> Instruc
 
 
 def _written(module: ModuleProto, loop: InstructionProto, position: int) -> InstructionProto | None:
-    """The update that gives the body's result at a position of the carried tuple."""
+    """The value that the body's result at a position of the carried tuple is updated with."""
     body = module.computation_by_id.get(loop.called_ids[0])
-    at = module.instruction_by_id.get(body.root_id) if body else None
-    index = [position]
+    update, fusion = _descend(module, module.instruction_by_id.get(body.root_id) if body else None, [position])
+    if update is None or update.opcode != "dynamic-update-slice" or len(update.operand_ids) < 2:
+        return None
+    value = module.instruction_by_id.get(update.operand_ids[1])
+    for _ in range(_MAX_STEPS):
+        value, inner = _descend(module, value, [])
+        if value is None or value.opcode != "parameter" or fusion is None:
+            break
+        if value.parameter_number >= len(fusion.operand_ids):
+            return update
+        value, fusion = module.instruction_by_id.get(fusion.operand_ids[value.parameter_number]), inner
+    return value if value is not None and value.opcode != "parameter" and module.frames(value) else update
+
+
+def _descend(
+    module: ModuleProto, at: InstructionProto | None, index: list[int]
+) -> tuple[InstructionProto | None, InstructionProto | None]:
+    """The instruction that computes a value, behind copies and inside fusions, and the innermost fusion it is in."""
+    fusion = None
     for _ in range(_MAX_STEPS):
         if at is None:
-            return None
-        if at.opcode == "dynamic-update-slice":
-            return at
+            break
         if at.opcode == "tuple" and index and index[0] < len(at.operand_ids):
             at = module.instruction_by_id.get(at.operand_ids[index.pop(0)])
         elif at.opcode in ("fusion", "call") and at.called_ids:
             callee = module.computation_by_id.get(at.called_ids[0])
-            at = module.instruction_by_id.get(callee.root_id) if callee else None
+            fusion, at = at, module.instruction_by_id.get(callee.root_id) if callee else None
         elif at.opcode in _HANDS_ON and at.operand_ids:
             if at.opcode == "get-tuple-element":
                 index.insert(0, at.tuple_index)
             at = module.instruction_by_id.get(at.operand_ids[0])
         else:
-            return None
-    return None
+            break
+    return at, fusion

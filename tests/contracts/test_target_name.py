@@ -16,6 +16,7 @@ from contract_lint.contracts.target_name import parse_target
         ("tpu:v5p:8x8x4", 256, 95 * GIB),
         ("tpu:7x:8x4x4", 256, 96 * GIB),
         ("cuda:h100:32x8", 256, 80 * GIB),
+        ("tpu:v5e:16x16:slices=2", 512, 16 * GIB),
     ],
 )
 def test_names(text: str, devices: int, memory: int | None) -> None:
@@ -28,11 +29,17 @@ def test_names(text: str, devices: int, memory: int | None) -> None:
     [
         *("", "cpu", "cpu:", "cpu:0", "cpu:8:1", "cpu:-1", "cpu:٣", "cpu:9999999", "gpu:8"),
         *("tpu:v5e", "tpu:v5e:", "tpu:v5e:4x", "tpu:v99:4x4", "tpu:v5e:1x1x1x1x1", "cuda:h100:0x8"),
+        *("tpu:v5e:4x4:slices=0", "tpu:v5e:4x4:slices", "tpu:v5e:4x4:2", "cuda:h100:8", "cuda:h100:1x8:slices=2"),
     ],
 )
 def test_what_is_no_target(text: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         parse_target(text)
+
+
+def test_what_the_network_joins() -> None:
+    groups = {text: parse_target(text).groups for text in ("tpu:v5e:4x4:slices=3", "tpu:v4:2x2x1", "cuda:h100:32x8")}
+    assert groups == {"tpu:v5e:4x4:slices=3": 3, "tpu:v4:2x2x1": 1, "cuda:h100:32x8": 32}
 
 
 def test_every_device_has_a_source() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from contract_lint.contracts.errors import ContractLintError
-from contract_lint.runtime.targets import target
+from contract_lint.contracts.hardware import DEVICES, DeviceKind
+from contract_lint.runtime.targets import Effort, cuda, target
+from contract_lint.runtime.targets.cuda import described
 
 
 def test_cpu_target() -> None:
@@ -20,6 +24,46 @@ def test_cpu_target() -> None:
 def test_bad_names_are_refused(name: str) -> None:
     with pytest.raises(ContractLintError):
         target(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "devices", "wanted", "effort"),
+    [
+        ("tpu:v5e:4x4", 16, None, "fast"),
+        ("tpu:v5p:8x8x4", 256, "full", "full"),
+        ("tpu:v5e:16x16:slices=2", 512, None, "fast"),
+        ("cuda:h100:32x8", 256, None, "fast"),
+        ("cuda:b200:1x8", 8, "full", "full"),
+        ("cpu:8", 8, None, "full"),
+        ("cpu:8", 8, "fast", "full"),
+    ],
+)
+def test_targets_and_their_efforts(name: str, devices: int, wanted: Effort | None, effort: str) -> None:
+    found = target(name, wanted)
+    assert (found.name, found.device_count, found.effort) == (name, devices, effort)
+    assert found.executes == (found.platform == "cpu")
+    assert found.environment()["JAX_PLATFORMS"] == "cpu"
+
+
+@pytest.mark.parametrize("name", ["tpu:v5e", "tpu:v99:4x4", "tpu:v5e:4x4:slices=0", "cuda:h100:8", "cuda:mi300:1x8"])
+def test_accelerators_that_do_not_exist(name: str) -> None:
+    with pytest.raises(ContractLintError, match=r"is not a (TPU|CUDA) target: expected"):
+        target(name)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in DEVICES if kind.platform == "cuda"], ids=lambda kind: kind.name)
+def test_gpus_are_described_as_the_hardware_table_has_them(kind: DeviceKind) -> None:
+    text = described(kind.name)
+    assert text is not None and "#" not in text
+    fields = dict(re.findall(r"^ +(\w+): (\d+)$", text, re.M))
+    assert int(fields["device_memory_size"]) == kind.hbm_bytes
+    assert kind.hbm_rate is not None and int(fields["memory_bandwidth"]) == kind.hbm_rate.value
+    source = (Path(cuda.__file__).parent / "gpus" / f"{kind.name}.txtpb").read_text()
+    assert source.startswith("# ") and "https://" in source
+
+
+def test_a_gpu_without_description() -> None:
+    assert described("mi300") is None
 
 
 def test_the_parent_side_never_imports_jax() -> None:

@@ -1,0 +1,74 @@
+"""Steps for targets that only compile: unplaced arguments, `jax.devices()`, one too large, a compiler that hangs."""
+
+from __future__ import annotations
+
+import time
+import types
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def _placed(mesh: Any, shape: tuple[int, ...], *axes: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=NamedSharding(mesh, P(*axes)))
+
+
+def _update(params: Any, x: Any) -> Any:
+    return params - 0.1 * jax.grad(lambda w: jnp.mean(jnp.tanh(x @ w) ** 2))(params)
+
+
+def replicated(mesh: Any, rows: int = 64) -> Any:
+    """Data parallel over every axis: one all-reduce."""
+    args = (_placed(mesh, (128, 128)), _placed(mesh, (rows, 128), tuple(mesh.axis_names)))
+    return types.SimpleNamespace(fn=_update, args=args, donate="params")
+
+
+def bare() -> Any:
+    """Nothing is placed anywhere; the arguments are real arrays."""
+    return types.SimpleNamespace(fn=_update, args=(jnp.ones((128, 128)), jnp.ones((64, 128))))
+
+
+def asks_for_devices() -> Any:
+    """Code that makes its own mesh over whatever `jax.devices()` has."""
+    assert jax.process_count() == 1
+    assert jax.device_count() == jax.local_device_count() == len(jax.devices()) == len(jax.local_devices())
+    mesh = jax.make_mesh((jax.device_count(),), ("data",), axis_types=(AxisType.Auto,))
+    assert jax.devices("cpu")[0].platform == "cpu"
+    return replicated(mesh)
+
+
+def too_large(mesh: Any, rows: int = 1 << 19) -> Any:
+    """Every layer's activations are kept for the backward pass."""
+
+    def loss(w, x):
+        def layer(c, w):
+            return jnp.tanh(c @ w), None  # at: layer
+
+        return jnp.sum(jax.lax.scan(layer, x, w)[0] ** 2)
+
+    def fn(params, x):
+        return params - jax.grad(loss)(params, x)
+
+    args = (_placed(mesh, (64, 2048, 2048)), _placed(mesh, (rows, 2048), tuple(mesh.axis_names)))
+    return types.SimpleNamespace(fn=fn, args=args, donate="params")
+
+
+def hangs(mesh: Any) -> Any:
+    """The compiler never comes back."""
+    jax.stages.Lowered.compile = lambda *_, **__: time.sleep(3600)
+    return replicated(mesh)
+
+
+def breaks(mesh: Any) -> Any:
+    """The compiler fails on a check of its own."""
+
+    def compile(*_: Any, **__: Any) -> Any:
+        raise jax.errors.JaxRuntimeError(
+            "INTERNAL: RET_CHECK failure (hlo_instruction.cc:390) proto.operand_ids_size() == *arity"
+        )
+
+    jax.stages.Lowered.compile = compile
+    return replicated(mesh)

@@ -36,6 +36,7 @@ _QUOTED = re.compile(_STRING, re.DOTALL)
 _APOSTROPHE = re.compile(r"'[^'\n]*+'")
 _BRACKET = re.compile(r"""["'{}()\[\]]""")
 _BRACKET_OR_COMMA = re.compile(r"""["'{}()\[\],]""")
+_NESTING = re.compile(r"""[({\["']""")
 _FLAT_OPERANDS = re.compile(r"""[^()"'{}]*+\)""")
 _KEY = re.compile(r"\s*,?\s*([A-Za-z_][\w.\-]*)=")
 MESH_DEVICES = re.compile(r"\s*,\s*device_ids=\(")
@@ -201,7 +202,7 @@ def split_list(text: str) -> list[str]:
     """`a, /*index=1*/b` at its outer commas, without comments and blanks; an empty text gives no items."""
     if "/*" in text:
         text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    if not any(mark in text for mark in "({[\"'"):
+    if _NESTING.search(text) is None:
         return [item.strip() for item in text.split(",")] if text.strip() else []
     items, at, stop = [], 0, len(text)
     while at <= stop:

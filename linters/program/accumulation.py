@@ -13,9 +13,10 @@ from ...hlo_tools.instruction import Instruction
 from ...hlo_tools.module import Computation, HloModule
 from ...hlo_tools.trip_counts import trip_count
 from ..evidence import StepEvidence
-from .allowances import SMALL
 
 SUMS = ("all-reduce", "reduce-scatter")
+METRIC = 8 * 128
+"""Elements up to which a sum is one of metrics: between slices a scalar travels as a whole tile."""
 _SAME_VALUE = frozenset(
     ("bitcast", "convert", "copy", "reshape", "transpose", "get-tuple-element", "opt-barrier", "tuple", "dynamic-slice")
 )
@@ -38,7 +39,7 @@ def sums_in_loop(evidence: StepEvidence) -> list[Collective]:
         if row.kind in SUMS
         and row.computation in inside
         and row.count
-        and row.elements // row.count > SMALL
+        and row.elements // row.count > METRIC
         and isinstance(row.axes, tuple)
         and (not batch or set(row.axes) <= batch)
     ]
@@ -90,7 +91,7 @@ def held_by(evidence: StepEvidence, row: Collective) -> Frame | None:
         if not any(_is_part(share.row, row) for share in step.after):
             continue
         for origin in (share.row for share in step.before):
-            if origin.instruction is None or origin.elements // max(origin.count, 1) <= SMALL:
+            if origin.instruction is None or origin.elements // max(origin.count, 1) <= METRIC:
                 continue
             frame = _first_reader(origin.instruction)
             if frame is not None:

@@ -47,7 +47,7 @@ def confidence(evidence: StepEvidence, fixed: bool = False) -> Confidence:
 
 
 def limits(evidence: StepEvidence) -> Iterator[Limit]:
-    """Every limit the step's memory is held to, contract first."""
+    """Every limit the step's memory is held to, contract first; the device's own where no budget is stricter."""
     section, ledger = evidence.contract.memory, evidence.memory
     if ledger is None:
         return
@@ -57,7 +57,8 @@ def limits(evidence: StepEvidence) -> Iterator[Limit]:
         used = ledger.by_class.get(name, 0)
         yield Limit(f"{name} buffers", f"memory.classes.{name}", used, allowed, name in FIXED_CLASSES)
     capacity = available_bytes(evidence)
-    if capacity is not None:
+    budget = section.hbm if section is not None else None
+    if capacity is not None and (budget is None or budget > capacity):
         yield Limit("the program", None, ledger.need_bytes, capacity)
 
 

@@ -28,13 +28,16 @@ from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
 from ...evidence import StepEvidence
 from ...rule import Rule
-from ..limits import confidence
+from ..limits import confidence, device_bytes
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
     section, ledger = evidence.contract.memory, evidence.memory
     if section is None or section.hbm is None or ledger is None or ledger.need_bytes <= section.hbm:
         return
+    capacity = device_bytes(evidence)
+    if capacity is not None and ledger.need_bytes > capacity:
+        return  # it does not fit the device at all, which MEM207 says
     yield RULE.finding(
         f"the program needs {format_bytes(ledger.need_bytes)} per device, the budget is {format_bytes(section.hbm)} "
         f"(live peak {format_bytes(ledger.peak_bytes)})",

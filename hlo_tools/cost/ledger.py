@@ -12,12 +12,13 @@ from ..module import Computation, HloModule
 from ..shape import Shape
 from .arithmetic import NONE, Operations, operations
 from .matrix import OPCODES, Work, call_target, work
-from .opcodes import APPLIED, ELEMENTWISE, FREE_CALLS, MOVES, PLUMBING, TRANSCENDENTAL, base
+from .opcodes import APPLIED, ELEMENTWISE, FREE_CALLS, MOVES, MOVING_CALLS, PLUMBING, TRANSCENDENTAL, base
 from .traffic import NOTHING, Bytes, Traffic
 
 SCHEMA_VERSION = 1
 _COUNTED = frozenset((*ELEMENTWISE, *TRANSCENDENTAL, *APPLIED))
 _SILENT = frozenset((*PLUMBING, *MOVES))
+_FREE = frozenset((*FREE_CALLS, *MOVING_CALLS))
 # A reduction's computation may apply others; deeper chains than this are no program.
 _MAX_DEPTH = 20
 
@@ -78,6 +79,8 @@ class CostLedger:
     host_bytes: int = 0
     not_counted: dict[str, int] = field(default_factory=dict)
     unknown_loops: list[str] = field(default_factory=list)
+    conditional: bool = False
+    """Whether a cheaper branch than the one counted may be taken."""
 
     @property
     def matrix(self) -> int:
@@ -103,6 +106,7 @@ class CostLedger:
             "host_bytes": self.host_bytes,
             "not_counted": self.not_counted,
             "unknown_loops": self.unknown_loops,
+            "conditional": self.conditional,
             "products": [product.as_json() for product in self.products],
         }
 
@@ -137,6 +141,7 @@ def _ledger(module: HloModule, own: dict[str, _Own], runs: Executions) -> CostLe
         run = runs.of(name)
         if not run.count and not run.count_min:
             continue
+        ledger.conditional |= run.count != run.count_min and found.weight > 0
         for instruction, done in found.works:
             product = Product(
                 instruction.name,
@@ -239,7 +244,7 @@ class _Reader:
                 own.works.append((instruction, done))
             elif opcode != "custom-call":
                 own.unknown.append(opcode)
-            elif (target := call_target(instruction)) not in FREE_CALLS and not instruction.called:
+            elif (target := call_target(instruction)) not in _FREE and not instruction.called:
                 own.unknown.append(target)
         else:
             own.unknown.append(base(opcode))

@@ -37,9 +37,11 @@ MOVES = _words(
 FREE_CALLS = _words(
     """AllocateBuffer AssumeGatherIndicesInBound AsyncCollectiveDone AsyncCollectiveStart ConcatBitcast
     GatherScatterIndicesBitpacked LayoutConstraint MoveToDevice MoveToHost PinToDevice PinToHost
-    SPMDFullToShardShape SPMDShardToFullShape Sharding SliceToDynamic PadToStatic annotate_device_placement
+    SPMDFullToShardShape SPMDShardToFullShape Sharding SliceId annotate_device_placement
     xla.sdy.GlobalToLocalShape xla.sdy.LocalToGlobalShape"""
 )
+# Library calls that move data and compute nothing.
+MOVING_CALLS = _words("PadToStatic SliceToDynamic ZeroCrop")
 SUFFIXES = ("-start", "-update", "-done")
 
 

@@ -20,6 +20,8 @@ def assumptions(target: TargetName | None, cost: CostLedger) -> tuple[str, ...]:
         ]
     else:
         said.append("bytes: every kernel reads its operands and writes its results once")
+    if cost.conditional:
+        said.append("a conditional takes its dearest branch")
     if cost.stated_flops:
         said.append(f"{cost.stated_flops:,} FLOPs are what custom kernels state of themselves")
     if cost.not_counted:

@@ -8,6 +8,7 @@ import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.hlo_tools.cost import cost
 from contract_lint.hlo_tools.module import parse_hlo
+from contract_lint.hlo_tools.roofline.assumptions import assumptions
 
 # One product of 2 * 4 * 4 * 4 = 128 operations in an inner loop of 3 rounds, inside an outer one of 5.
 LOOPS = """HloModule loops
@@ -101,6 +102,8 @@ def test_a_conditional_costs_its_dearest_branch_and_says_what_the_cheapest_does(
     assert (found.matrix, found.matrix_flops_min, found.vector_flops) == (128, 0, 0)
     (product,) = found.products
     assert (product.count, product.count_min) == (1, 0)
+    assert found.conditional and not cost(parse_hlo(FUSIONS)).conditional
+    assert "a conditional takes its dearest branch" in assumptions(None, found)
 
 
 FUSIONS = """HloModule fusions

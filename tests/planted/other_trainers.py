@@ -144,19 +144,6 @@ OTHER_TRAINERS = (
         key="step.train.static",
         run=True,
     ),
-    # A sharding constraint that forces an all-gather.
-    Fault(
-        "gathering-constraint",
-        EQUINOX,
-        _edit(
-            (
-                "        return eqx.filter_shard(x, by_row)",
-                "        return eqx.filter_shard(eqx.filter_shard(x, NamedSharding(mesh, P())), by_row)",
-            ),
-        ),
-        code="SHD204",
-        marker=(TRAIN, "return eqx.filter_shard(eqx.filter_shard"),
-    ),
     # A flag beside the arrays that is another one on step 2: Equinox compiles anew.
     Fault(
         "changed-flag",

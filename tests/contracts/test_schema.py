@@ -56,6 +56,9 @@ def test_every_key_is_described() -> None:
         {"model": {"kind": "listed", "parameters": {"w": [1, 2]}}},
         {"collectives": {"expect": [{"kind": "all-reduce", "axes": None, "count": 1, "ring_bytes": "3MiB"}]}},
         {"extends": ["base.yaml"]},
+        {"memory": {"padding_max": "12.5 %", "offload": ["activations", "optimizer_slot"]}},
+        {"memory": {"padding_max": 0.25}, "graph": {"kernels": ["tpu_custom_call"]}},
+        {"collectives": {"dcn_max": "64MiB"}, "accumulation": {"reduce": "once"}, "graph": {"kernels": "forbid"}},
     ],
 )
 def test_accepts(validator: Any, more: dict[str, Any]) -> None:
@@ -74,6 +77,11 @@ def test_accepts(validator: Any, more: dict[str, Any]) -> None:
         {"step": {"train": {"entry": "m"}}},
         {"graph": {"host_callbacks": "no"}},
         {"mesh": {"axes": {"data": 0}}},
+        {"memory": {"padding_max": "25"}},
+        {"memory": {"padding_max": -0.1}},
+        {"memory": {"offload": ["batch"]}},
+        {"graph": {"kernels": "some"}},
+        {"accumulation": {"reduce": "twice"}},
     ],
 )
 def test_refuses_what_loading_refuses(validator: Any, tmp_path: Path, more: dict[str, Any]) -> None:

@@ -25,11 +25,12 @@ w = reshard(w.astype(bfloat16), P())
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding
+from ....contracts.manifest import Frame
 from ....contracts.model import as_axes
 from ....contracts.plan import without_allowed
 from ....contracts.plan.collectives.rows import hlo_dtype
@@ -79,14 +80,17 @@ def _promised(evidence: StepEvidence) -> Iterator[tuple[Group, Promised]]:
 
 def _compare(evidence: StepEvidence, rows: list[Collective], promised: Promised) -> Iterable[Finding]:
     key, terms = promised
-    lines: dict[tuple[str, str], list[Collective]] = defaultdict(list)
     wrong = list(_wrong(rows, terms))
+    rest = [row for row in rows if row not in wrong]
+    lines: dict[tuple[str, int, str], list[tuple[Collective, Frame | None]]] = defaultdict(list)
     for row in wrong:
-        lines[row.source or row.name, row.dtype].append(row)
-    names = sorted({dtype for dtype, _, _ in terms}, key=lambda name: BITS.get(name, 0))
-    for (_, dtype), found in lines.items():
+        frame = frame_apart([row], rest)
+        place = (frame.path, frame.line) if frame else (row.name, 0)
+        lines[(*place, row.dtype)].append((row, frame))
+    for (_, _, dtype), placed in lines.items():
+        found, frame = [row for row, _ in placed], placed[0][1]
         first = found[0]
-        frame = frame_apart(found, (row for row in rows if row not in wrong))
+        names = _promised_dtypes(first, terms)
         yield RULE.finding(
             f"{first.kind} over {axes_text(row_axes(first))} travels in {dtype}, promised in {' and '.join(names)}: "
             f"{cost_text(found)}",
@@ -102,22 +106,27 @@ def _compare(evidence: StepEvidence, rows: list[Collective], promised: Promised)
         )
 
 
+def _promised_dtypes(row: Collective, terms: tuple[tuple[str, int, int], ...]) -> list[str]:
+    """The dtypes promised for arrays of a row's size; those of the whole group where no size fits. Narrowest first."""
+    sized = {dtype for dtype, count, elements in terms if elements * row.count == row.elements * count}
+    return sorted(sized - {row.dtype} or {dtype for dtype, _, _ in terms}, key=lambda name: BITS.get(name, 0))
+
+
 def _wrong(rows: list[Collective], terms: tuple[tuple[str, int, int], ...]) -> Iterator[Collective]:
-    """The rows in a dtype of which more travels than promised, those of a promised array left out."""
+    """The rows of whose size and dtype fewer executions are promised."""
     names = {dtype for dtype, _, _ in terms}
     if len(names) == 1:
         yield from (row for row in rows if row.dtype not in names)
         return
-    for dtype in dict.fromkeys(row.dtype for row in rows):
-        own = [row for row in rows if row.dtype == dtype]
-        left = [(count, elements) for name, count, elements in terms if name == dtype]
-        if sum(row.elements for row in own) <= sum(elements for _, elements in left):
-            continue
-        for row in own:
-            if (row.count, row.elements) in left:
-                left.remove((row.count, row.elements))
-            else:
-                yield row
+    left: Counter[tuple[str, int]] = Counter()
+    for name, count, elements in terms:
+        left[name, elements // count if count else 0] += count
+    for row in rows:
+        each = (row.dtype, row.elements // row.count if row.count else 0)
+        if left[each] >= row.count:
+            left[each] -= row.count
+        else:
+            yield row
 
 
 RULE = Rule(code="NUM203", name="wire-dtype", severity="error", evidence="program", doc=__doc__ or "", check=check)

@@ -204,23 +204,23 @@ def accumulating(between: str, inside: bool) -> str:
     over_all = "channel_id=1, replica_groups={{0,1,2,3,4,5,6,7}}, use_global_device_ids=true, to_apply=%add"
 
     def total(operand: str) -> str:
-        return f"f32[256]{{0}} all-reduce(%{operand}), {over_all}, {SOURCE.replace('LINE', '5')}"
+        return f"f32[2048]{{0}} all-reduce(%{operand}), {over_all}, {SOURCE.replace('LINE', '5')}"
 
-    reduced = f"  %s = {total('g') if inside else 'f32[256]{0} copy(%g)'}\n"
-    after = f"%r = {'f32[256]{0} copy(%t)' if inside else total('t')}"
-    body = f"""%body (p: (s32[], f32[256])) -> (s32[], f32[256]) {{
-  %p = (s32[], f32[256]{{0}}) parameter(0)
+    reduced = f"  %s = {total('g') if inside else 'f32[2048]{0} copy(%g)'}\n"
+    after = f"%r = {'f32[2048]{0} copy(%t)' if inside else total('t')}"
+    body = f"""%body (p: (s32[], f32[2048])) -> (s32[], f32[2048]) {{
+  %p = (s32[], f32[2048]{{0}}) parameter(0)
   %i = s32[] get-tuple-element(%p), index=0
-  %g = f32[256]{{0}} get-tuple-element(%p), index=1
+  %g = f32[2048]{{0}} get-tuple-element(%p), index=1
   %one = s32[] constant(1)
   %n = s32[] add(%i, %one)
-{reduced}  %m = f32[256]{{0}} {between}(%s), {SOURCE.replace("LINE", "6")}
-  %u = f32[256]{{0}} add(%g, %m), {SOURCE.replace("LINE", "8")}
-  ROOT %o = (s32[], f32[256]{{0}}) tuple(%n, %u)
+{reduced}  %m = f32[2048]{{0}} {between}(%s), {SOURCE.replace("LINE", "6")}
+  %u = f32[2048]{{0}} add(%g, %m), {SOURCE.replace("LINE", "8")}
+  ROOT %o = (s32[], f32[2048]{{0}}) tuple(%n, %u)
 }}
 
-%more (q: (s32[], f32[256])) -> pred[] {{
-  %q = (s32[], f32[256]{{0}}) parameter(0)
+%more (q: (s32[], f32[2048])) -> pred[] {{
+  %q = (s32[], f32[2048]{{0}}) parameter(0)
   %j = s32[] get-tuple-element(%q), index=0
   %two = s32[] constant(2)
   ROOT %less = pred[] compare(%j, %two), direction=LT
@@ -229,10 +229,10 @@ def accumulating(between: str, inside: bool) -> str:
 ENTRY"""
     loop = f"""  %zero = s32[] constant(0)
   %f = f32[] constant(0)
-  %z = f32[256]{{0}} broadcast(%f), dimensions={{}}
-  %c = (s32[], f32[256]{{0}}) tuple(%zero, %z)
-  %loop = (s32[], f32[256]{{0}}) while(%c), condition=%more, body=%body
-  %t = f32[256]{{0}} get-tuple-element(%loop), index=1
+  %z = f32[2048]{{0}} broadcast(%f), dimensions={{}}
+  %c = (s32[], f32[2048]{{0}}) tuple(%zero, %z)
+  %loop = (s32[], f32[2048]{{0}}) while(%c), condition=%more, body=%body
+  %t = f32[2048]{{0}} get-tuple-element(%loop), index=1
   {after}
   ROOT %y"""
     return PLAIN.replace("ENTRY", body).replace("  ROOT %y", loop)
@@ -241,7 +241,7 @@ ENTRY"""
 def test_a_sum_that_is_kept_in_the_loop(tmp_path: Path) -> None:
     contract = (
         "accumulation: { microbatches: 2, reduce: once }\n"
-        "collectives: { expect: [{ kind: all-reduce, axes: [data, fsdp], count: 2, elements: 512 }] }\n"
+        "collectives: { expect: [{ kind: all-reduce, axes: [data, fsdp], count: 2, elements: 4096 }] }\n"
     )
     bad, good = accumulating("sine", inside=True), accumulating("copy", inside=False)
     finding = one(found(tmp_path, contract, bad))

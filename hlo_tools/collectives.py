@@ -67,6 +67,8 @@ class Collective:
     own_groups: Groups = field(default=(), repr=False, compare=False)
     """`groups` in the numbers of the program: those of one slice, where it is the program of one slice."""
     instruction: Instruction | None = field(default=None, repr=False, compare=False)
+    packed: tuple[Instruction, tuple[Instruction, ...]] | None = field(default=None, repr=False, compare=False)
+    """Of one array of several in a buffer: the array, and the fusions around it, innermost last."""
 
     def as_json(self) -> dict[str, Any]:
         return {

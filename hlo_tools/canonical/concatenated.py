@@ -24,7 +24,7 @@ def separated(ledger: CollectiveLedger) -> CollectiveLedger:
 
 
 def _parts(row: Collective) -> Iterator[Collective]:
-    pieces = _pieces(row)
+    pieces, fusions = _pieces(row)
     if len(pieces) < 2:
         yield row
         return
@@ -38,16 +38,20 @@ def _parts(row: Collective) -> Iterator[Collective]:
         )
         for piece in pieces
     )
-    yield from parts_of(replace(row, parts=parts))
+    for piece, part in zip(pieces, parts_of(replace(row, parts=parts)), strict=True):
+        yield replace(part, packed=(piece, fusions))
 
 
-def _pieces(row: Collective) -> tuple[Instruction, ...]:
-    """What the operand of a sum is laid together from; empty where it is anything else."""
+def _pieces(row: Collective) -> tuple[tuple[Instruction, ...], tuple[Instruction, ...]]:
+    """What the operand of a sum is laid together from, and the fusions around; none where it is anything else."""
     if row.kind != "all-reduce" or len(row.parts) != 1 or row.instruction is None:
-        return ()
+        return (), ()
     if len(row.instruction.operands) != 1 or not row.parts[0].elements:
-        return ()
-    value = made_by(row.instruction.operands[0], [])
+        return (), ()
+    fusions: list[Instruction] = []
+    value = made_by(row.instruction.operands[0], fusions)
     if value is None or value.opcode != "concatenate" or len(value.shape.dims) != 1:
-        return ()
-    return value.operands if sum(o.shape.elements for o in value.operands) == row.parts[0].elements else ()
+        return (), ()
+    if sum(operand.shape.elements for operand in value.operands) != row.parts[0].elements:
+        return (), ()
+    return tuple(value.operands), tuple(fusions)

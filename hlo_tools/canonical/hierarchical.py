@@ -21,7 +21,7 @@ from ..replica_groups import Groups
 from ..slices import crosses_slices
 from ..transfers import Part
 from .combined import part_number, parts_of
-from .packed import packed
+from .packed import Array, packed
 from .rewrites.hierarchical import JOINT
 
 _MOVES = frozenset(("copy", "bitcast", "reshape", "convert", "transpose"))
@@ -96,15 +96,17 @@ def _joined(steps: list[Collective], between: Collective, ledger: CollectiveLedg
     groups = _united(step.groups for step in steps)
     size = max(len(group) for group in groups)
     each = whole.elements // whole.count
-    sizes: tuple[int, ...] = (each,)
+    arrays: tuple[Array, ...] = ()
     if between.kind == "all-reduce" and whole.instruction is not None:
         number = part_number(whole) or 0
         assert between.instruction is not None
         _, fusions = _sent_by(between.instruction.operands[0])
-        sizes = packed(whole.instruction.operands[number], fusions, each, first.group_size)
+        arrays = packed(whole.instruction.operands[number], fusions, each, first.group_size)
     width = whole.operand_bytes // whole.count // (each // (whole.group_size if whole.kind == "all-gather" else 1))
     shards = size if between.kind == "all-gather" else 1
-    parts = [Part(n, whole.dtype, n * width // shards, n * width) for n in sizes]
+    parts = [
+        Part(n, whole.dtype, n * width // shards, n * width) for n in [array.elements for array in arrays] or [each]
+    ]
     row = replace(
         whole,
         name=JOINT.join(step.name for step in steps),
@@ -117,7 +119,8 @@ def _joined(steps: list[Collective], between: Collective, ledger: CollectiveLedg
         parts=tuple(parts),
     )
     if len(parts) > 1:
-        yield from parts_of(row)
+        for array, part in zip(arrays, parts_of(row), strict=True):
+            yield replace(part, packed=(array.value, array.fusions))
         return
     (part,) = parts
     yield replace(

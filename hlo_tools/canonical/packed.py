@@ -8,6 +8,9 @@ rounds the buffer up to whole tiles.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from ..instruction import Instruction
 from .fused_values import made_by
 
@@ -16,32 +19,41 @@ TILE = 8 * 128
 _MAX_VISITED = 512
 
 
-def packed(value: Instruction, fusions: list[Instruction], elements: int, devices: int) -> tuple[int, ...]:
-    """The elements of each array in a buffer of `elements`, of which each of `devices` devices holds a part.
+class Array(NamedTuple):
+    """One array in a buffer, and the fusions around it, innermost last."""
+
+    elements: int
+    value: Instruction
+    fusions: tuple[Instruction, ...]
+
+
+def packed(value: Instruction, fusions: Sequence[Instruction], elements: int, devices: int) -> tuple[Array, ...]:
+    """The arrays in a buffer of `elements`, of which each of `devices` devices holds a part.
 
     `fusions` are those around the buffer, innermost last. The buffer itself where it is no such packing: where the
     arrays do not fill it but for the rounding.
     """
-    found = _arrays(value, fusions, elements)
-    spare = elements - sum(found)
-    return tuple(found) if found and 0 <= spare < TILE * devices else (elements,)
+    whole = Array(elements, value, tuple(fusions))
+    found = _arrays(whole)
+    spare = elements - sum(array.elements for array in found)
+    return tuple(found) if found and 0 <= spare < TILE * devices else (whole,)
 
 
-def _arrays(value: Instruction, fusions: list[Instruction], elements: int) -> list[int]:
-    found: list[int] = []
-    pending: list[tuple[Instruction, list[Instruction]]] = [(value, fusions)]
+def _arrays(whole: Array) -> list[Array]:
+    found: list[Array] = []
+    pending = [whole]
     visited = 0
     while pending:
-        value, fusions = pending.pop()
-        fusions = list(fusions)
-        made = made_by(value, fusions)
+        buffer = pending.pop()
+        fusions = list(buffer.fusions)
+        made = made_by(buffer.value, fusions)
         visited += 1
-        if made is None or visited > _MAX_VISITED or sum(found) > elements:
+        if made is None or visited > _MAX_VISITED:
             return []
         operands = _packed_operands(made)
         if operands is None:
-            found.append(min(made.shape.elements, value.shape.elements))
-        pending += [(operand, fusions) for operand in reversed(operands or ())]
+            found.append(buffer._replace(elements=min(made.shape.elements, buffer.value.shape.elements)))
+        pending += [Array(0, operand, tuple(fusions)) for operand in reversed(operands or ())]
     return found
 
 

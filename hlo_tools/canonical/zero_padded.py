@@ -20,12 +20,16 @@ def is_zero_padded(row: Collective) -> bool:
     """Whether the operand of a sum (of this array, where it travels with others) is a shard among zeros."""
     if row.kind != "all-reduce" or row.instruction is None or row.group_size < 2 or not row.count:
         return False
-    number = part_number(row) or 0
-    if number >= len(row.instruction.operands):
-        return False
+    if row.packed is not None:
+        operand, around = row.packed
+    else:
+        number = part_number(row) or 0
+        if number >= len(row.instruction.operands):
+            return False
+        operand, around = row.instruction.operands[number], ()
     shard = row.elements // row.count // row.group_size
-    fusions: list[Instruction] = []
-    value = made_by(row.instruction.operands[number], fusions)
+    fusions = list(around)
+    value = made_by(operand, fusions)
     if value is None:
         return False
     if value.opcode == "dynamic-update-slice" and len(value.operands) > 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ...contracts.errors import ContractLintError
 from ...contracts.hardware import Figure
 from ...contracts.target_name import TargetName
 from ..collectives import CollectiveLedger
@@ -19,6 +20,7 @@ from .rates import peak_for
 from .wires import Load, Wires, wires
 
 SCHEMA_VERSION = 1
+MAX_DEVICES = 1 << 22
 Unit = Literal["FLOP", "byte"]
 NAMES: dict[str, tuple[str, str]] = {"tpu": ("ICI", "DCN"), "cuda": ("NVLink", "network")}
 """What the wires inside a slice or host and those between are called, by platform."""
@@ -142,7 +144,17 @@ class Roofline:
 def roofline(
     cost: CostLedger, ledger: CollectiveLedger, target: TargetName | None = None, need_bytes: int | None = None
 ) -> Roofline:
-    """The roofline of one step on `target`; without one, or on cpu, what it asks for and no time."""
+    """The roofline of one step on `target`; without one, or on cpu, what it asks for and no time.
+
+    Raises ContractLintError where the program runs on more devices than the target has.
+    """
+    if target is not None and ledger.devices > target.devices:
+        raise ContractLintError(
+            f"{ledger.module!r} runs on {ledger.devices:,} devices; {target.text} has {target.devices:,}",
+            help="name the target that it was compiled for",
+        )
+    if ledger.devices > MAX_DEVICES:
+        raise ContractLintError(f"{ledger.module!r} runs on {ledger.devices:,} devices; no target has that many")
     found = Roofline(cost, target.text if target is not None else None, ledger.devices, need_bytes=need_bytes)
     if target is None or target.platform == "cpu":
         found.loads = _unplaced(ledger)

@@ -102,10 +102,10 @@ def _plus(seconds: float | None, amount: Fraction, rate: float | None, links: in
 def _ids(ledger: CollectiveLedger, row: Collective) -> list[tuple[int, ...]]:
     """The groups as jax device ids: partition i of the program is the i-th device of the mesh."""
     mesh: MeshFact | None = ledger.mesh
-    ids = (
-        mesh.device_ids if mesh is not None and len(mesh.device_ids) == ledger.devices else list(range(ledger.devices))
-    )
+    ids = mesh.device_ids if mesh is not None and len(mesh.device_ids) == ledger.devices else None
     groups = row.groups or (tuple(range(ledger.devices)),)
+    if ids is None:
+        return list(groups)
     return [tuple(ids[member] if 0 <= member < len(ids) else member for member in group) for group in groups]
 
 

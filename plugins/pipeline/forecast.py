@@ -19,6 +19,9 @@ def forecast(evidence: StepEvidence) -> ForecastTable | None:
     if module is None or ledger is None:
         return None
     target = target_named(evidence.target)
+    if target is not None and ledger.devices > target.devices:
+        # A step that makes devices of its own is no reason to judge nothing.
+        target = None
     memory = evidence.memory
     found = roofline(cost(module), ledger, target, memory.need_bytes if memory is not None else None)
     model = _model(evidence)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.hardware import device_kind
 from contract_lint.contracts.target_name import parse_target
-from contract_lint.hlo_tools.collectives import collectives
+from contract_lint.hlo_tools.collectives import CollectiveLedger, collectives
 from contract_lint.hlo_tools.cost import cost
 from contract_lint.hlo_tools.module import parse_hlo
 from contract_lint.hlo_tools.roofline import Roofline, roofline
@@ -113,6 +114,13 @@ def test_no_use_of_the_hardware_exceeds_the_peak() -> None:
 def test_the_fastest_rate_that_operands_can_run_at(platform: str, kind: str, dtype: str, rate: str) -> None:
     found = peak_for(device_kind(platform, kind), dtype)
     assert found is not None and found[0] == rate
+
+
+def test_a_target_that_is_too_small_is_an_error() -> None:
+    with pytest.raises(ContractLintError, match="runs on 16 devices; tpu:v5e:2x2 has 4"):
+        bound("tpu:v5e:2x2")
+    with pytest.raises(ContractLintError, match="no target has that many"):
+        roofline(cost(parse_hlo(PROGRAM.replace("TYPE", "bf16"))), CollectiveLedger("m", 999_999_999, None))
 
 
 def test_what_it_rests_on_is_said() -> None:

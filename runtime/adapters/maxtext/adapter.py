@@ -48,7 +48,7 @@ class MaxText:
     def adapt(self, config: str, overrides: Mapping[str, Any], target: str, folder: Path) -> Adapted:
         """See the protocol. A file that is not there is left for MaxText's own folder of configurations."""
         try:
-            devices = parse_target(target).devices
+            parsed = parse_target(target)
         except ValueError as error:
             raise ContractLintError(f"`{target}` is not a target: {error}") from None
         file = Path(config)
@@ -60,8 +60,9 @@ class MaxText:
         return Adapted(
             entry=ENTRY,
             args=args,
-            reference_args={"devices": devices, "compute": "float32"},
+            # Only CPU devices execute the step, and so compare it with one.
+            reference_args={"devices": parsed.devices, "compute": "float32"} if parsed.platform == "cpu" else {},
             name=f"maxtext-{file.stem}".replace("_", "-"),
             config={ALIAS: where} if here else {},
-            bindings=BINDINGS,
+            bindings={key: name for key, name in BINDINGS.items() if name not in overrides},
         )

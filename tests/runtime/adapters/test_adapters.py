@@ -43,12 +43,20 @@ def test_a_file_of_the_project_is_bound_relative_to_the_contract(
     monkeypatch.chdir(tmp_path)
     found = adapter_for("maxtext:configs/my_model.yml")
     assert found is not None
-    adapted = found[0].adapt(found[1], {"steps": 3}, "tpu:v5e:4x2", Path("contracts"))
+    adapted = found[0].adapt(found[1], {"steps": 3}, "cpu:8", Path("contracts"))
     assert adapted.args == {"config": "../configs/my_model.yml", "overrides": {"steps": 3}}
     assert adapted.config == {"maxtext": "../configs/my_model.yml"}
     assert adapted.reference_args == {"devices": 8, "compute": "float32"}
     assert adapted.name == "maxtext-my-model"
     assert adapted.entry == "contract_lint.runtime.adapters.maxtext:build"
+
+
+def test_what_is_only_compiled_has_no_twin_and_what_is_overridden_is_not_bound() -> None:
+    found = adapter_for("maxtext:base.yml")
+    assert found is not None
+    adapted = found[0].adapt("base.yml", {"dtype": "float32"}, "tpu:v5e:4x2", Path())
+    assert adapted.reference_args == {}
+    assert ("dtypes", "compute") not in adapted.bindings and ("dtypes", "master") in adapted.bindings
 
 
 def test_a_file_that_maxtext_brings_is_not_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def command(
         raise click.UsageError(f"-o {file}: a contract's name ends with .contract.yaml")
     if os.path.exists(file) and not force:
         raise ContractLintError("exists already", Location(file.as_posix()), "choose another file with -o, or --force")
-    request: dict[str, Any] = {"entry": entry, "name": name, "args": dict(map(_argument, args)), "path": path}
+    request: dict[str, Any] = {"entry": entry, "name": name, "args": dict(_argument(text, "--arg ") for text in args), "path": path}
     if adapted is not None:
         found = adapted[0].adapt(adapted[1], dict(map(_argument, words)), target, file.parent)
         request = {
@@ -99,17 +99,18 @@ def command(
     return code
 
 
-def _argument(text: str) -> tuple[str, Any]:
+def _argument(text: str, option: str = "") -> tuple[str, Any]:
+    """NAME=VALUE, VALUE as YAML; `option` is what stands before it on the command line."""
     from ...contracts.yaml_nodes import Source, Unreadable, decode, plain, read_yaml
 
     name, equals, value = text.partition("=")
     if not name.isidentifier() or not equals:
-        raise click.UsageError(f"{text[:60]!r}: expected NAME=VALUE")
+        raise click.UsageError(f"{option}{text[:60]!r}: expected NAME=VALUE")
     source = Source(Path(), "VALUE")
     try:
         tree, repeated = read_yaml(decode(value.encode("utf-8", "surrogateescape"), source), source)
     except Unreadable as error:
-        raise click.UsageError(f"{name[:60]}: {error}") from None
+        raise click.UsageError(f"{option}{name[:60]}: {error}") from None
     if repeated:
-        raise click.UsageError(f"{name[:60]}: {repeated[0].message}")
+        raise click.UsageError(f"{option}{name[:60]}: {repeated[0].message}")
     return name, None if tree is None else plain(tree)

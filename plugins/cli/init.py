@@ -74,7 +74,12 @@ def command(
         raise click.UsageError(f"-o {file}: a contract's name ends with .contract.yaml")
     if os.path.exists(file) and not force:
         raise ContractLintError("exists already", Location(file.as_posix()), "choose another file with -o, or --force")
-    request: dict[str, Any] = {"entry": entry, "name": name, "args": dict(_argument(text, "--arg ") for text in args), "path": path}
+    request: dict[str, Any] = {
+        "entry": entry,
+        "name": name,
+        "args": dict(_argument(text, "--arg ") for text in args),
+        "path": path,
+    }
     if adapted is not None:
         found = adapted[0].adapt(adapted[1], dict(map(_argument, words)), target, file.parent)
         request = {

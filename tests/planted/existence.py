@@ -65,7 +65,7 @@ ABSENT: dict[str, dict[str, str]] = {
 """Kind of fault -> place -> why it does not exist there."""
 
 FIRST = {
-    "widened-gather": "cuda",
+    "widened-gather": "cpu",
     "sum-kept-in-loop": "tpu",
     "offload-of-no-name": "tpu",
     "slots-left-on-device": "tpu",

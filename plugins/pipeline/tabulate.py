@@ -171,6 +171,8 @@ def _planned(evidence: StepEvidence) -> dict[str, int] | None:
 
 
 def _tensors(evidence: StepEvidence) -> tuple[TensorRow, ...]:
+    if evidence.facts.error is not None:
+        return ()  # a step that was never compiled has no arrays on a device
     planned = _planned(evidence) or {}
     grouped: dict[str, list[Any]] = defaultdict(list)
     for tensor in evidence.tensors.rows:

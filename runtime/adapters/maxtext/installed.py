@@ -17,5 +17,6 @@ def package_folder() -> Path:
     spec = importlib.util.find_spec("maxtext")
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     if not places:
-        raise StepFailure("MaxText is not installed in the interpreter that builds the step", help=INSTALL)
+        missing = "MaxText is not installed in the interpreter that builds the step"
+        raise StepFailure(missing, help=INSTALL, key=("args",))
     return Path(places[0])

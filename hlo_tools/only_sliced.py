@@ -34,8 +34,9 @@ def is_only_sliced(instruction: Instruction, groups: Groups, size: int, number: 
 
 def _results(instruction: Instruction, number: int | None) -> list[Instruction]:
     """The array looked at: the instruction, or what is taken out of its tuple."""
-    if number is None or not instruction.shape.is_tuple:
+    if not instruction.shape.is_tuple or (number is None and len(instruction.operands) > 1):
         return [instruction]
+    number = number or 0
     if instruction.is_root or any(user.opcode != "get-tuple-element" for user in instruction.users):
         return [instruction]
     return [user for user in instruction.users if user.tuple_index == number]

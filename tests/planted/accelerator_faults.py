@@ -99,7 +99,7 @@ ACCELERATOR_FAULTS = (
             ("collectives.expect[0].elements", 4 * 136 * 136),
         ),
     ),
-    # A kernel in the update.
+    # A kernel in the step.
     Fault(
         "kernel-slipped-in",
         "offload",
@@ -109,7 +109,7 @@ ACCELERATOR_FAULTS = (
                 STEP,
                 "        params = optax.apply_updates(",
                 "        alone = jax.shard_map(fused, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False)\n"
-                "        updates = jax.tree.map(alone, updates)\n"
+                "        loss = loss + 0 * jnp.sum(alone(jnp.full((8, 128), loss)))\n"
                 "        params = optax.apply_updates(",
             ),
         ),

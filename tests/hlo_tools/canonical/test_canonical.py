@@ -166,3 +166,16 @@ def test_long_chains_of_users_cost_linear_time(ledger: Ledger, module: Text) -> 
         last = f"a{number}"
     lines.append(f"  ROOT %out = f32[8] copy(%{last})")
     assert len(canonical_ledger(ledger(module("\n".join(lines)))).rows) == 3_000
+
+
+def test_array_of_a_combined_sum_that_is_only_sliced_is_a_reduce_scatter(ledger: Ledger, module: Text) -> None:
+    text = module(
+        HEAD
+        + f"  %sum = (f32[8], f32[8]) all-reduce(%x, %x), {SUM}\n"
+        + TABLE
+        + "  %one = f32[8] get-tuple-element(%sum), index=0\n  %two = f32[8] get-tuple-element(%sum), index=1\n"
+        + "  %mine = f32[4] dynamic-slice(%one, %start), dynamic_slice_sizes={4}\n"
+        + "  ROOT %t = (f32[4], f32[8]) tuple(%mine, %two)",
+        "(f32[4], f32[8])",
+    )
+    assert [kind for kind, *_ in kinds(ledger, text)] == ["reduce-scatter", "all-reduce"]

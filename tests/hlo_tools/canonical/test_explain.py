@@ -296,3 +296,18 @@ def test_every_rewrite_is_documented() -> None:
         assert sys.modules[rewrite.__module__].__doc__
     assert len({spelling.name for spelling in SPELLINGS}) == len(SPELLINGS)
     assert all(spelling.formula for spelling in SPELLINGS)
+
+
+def test_sum_of_a_concatenation_is_explained_array_by_array(ledger: Ledger, module: Text) -> None:
+    head = "  %x = f32[8] parameter(0)\n  %y = f32[8] negate(%x)\n"
+    apart = module(head + f"  %s = f32[8] all-reduce(%x), {SUM}\n  ROOT %t = f32[8] all-reduce(%y), {SUM}")
+    joined = module(
+        head
+        + "  %both = f32[16] concatenate(%x, %y), dimensions={0}\n"
+        + f"  ROOT %s = f32[16] all-reduce(%both), {SUM}",
+        "f32[16]",
+    )
+    found = explain(ledger(apart), ledger(joined))
+    assert found.complete and found.used() == {"combined": 2}
+    longer = joined.replace("concatenate(%x, %y)", "concatenate(%x, %x, %y)").replace("f32[16]", "f32[24]")
+    assert [share.elements for share in explain(ledger(apart), ledger(longer)).appeared] == [8]

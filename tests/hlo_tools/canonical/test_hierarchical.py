@@ -1,0 +1,129 @@
+"""Collectives over slices are explained as one, whatever steps they run in and however their arrays are packed."""
+
+import pytest
+from contract_lint.contracts.manifest import MeshFact
+from contract_lint.hlo_tools.canonical import Explanation, canonical, explain
+from contract_lint.hlo_tools.module import parse_hlo
+
+IDS = [100000, 100001, 200000, 200001]
+MESH = MeshFact(axes={"data": 2, "fsdp": 2}, dcn={"data": 2}, device_ids=IDS)
+ADD = """%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+"""
+EVERYWHERE = "channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true"
+INSIDE = "channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true"
+
+
+def module(devices: int, arguments: str, lines: str) -> str:
+    return f"HloModule m, num_partitions={devices}\n{ADD}ENTRY %main ({arguments}) -> f32[] {{\n{lines}\n}}\n"
+
+
+def exchange(kind: str, operand: str, shape: str, result: str | None = None) -> str:
+    """A transfer between slices of `%operand`; what comes back is `%back`."""
+    attributes = (
+        'frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime",_xla_host_transfer_rendezvous="r",'
+        f'_xla_megascale_target="{{1,2}}x{{0:1}}",_xla_megascale_transfer_type="{kind}"}}'
+    )
+    back = result or shape
+    return f"""  %t = token[] after-all()
+  %send = ({shape}, u32[], token[]) send({operand}, %t), channel_id=3, is_host_transfer=true, {attributes}
+  %recv = ({back}, u32[], token[]) recv(%t), channel_id=4, is_host_transfer=true, {attributes}
+  %came = ({back}, token[]) recv-done(%recv), channel_id=4, is_host_transfer=true
+  %back = {back} get-tuple-element(%came), index=0
+"""
+
+
+END = "  ROOT %end = f32[] constant(0)"
+SCATTER = f"f32[1024] reduce-scatter(%whole), dimensions={{0}}, {INSIDE}, to_apply=%add"
+GATHER = f"  %all = f32[2048] all-gather(%back), dimensions={{0}}, {INSIDE}\n"
+
+
+def explained(before: str, after: str) -> Explanation:
+    return explain(canonical(parse_hlo(before), MESH), canonical(parse_hlo(after), MESH))
+
+
+def sums(*sizes: int) -> str:
+    """The partitioned program: one sum over all devices for each array."""
+    arguments = ", ".join(f"x{i}: f32[{n}]" for i, n in enumerate(sizes))
+    lines = "".join(
+        f"  %x{i} = f32[{n}] parameter({i})\n  %s{i} = f32[{n}] all-reduce(%x{i}), {EVERYWHERE}, to_apply=%add\n"
+        for i, n in enumerate(sizes)
+    )
+    outputs = ", ".join(f"%s{i}" for i in range(len(sizes)))
+    shapes = ", ".join(f"f32[{n}]" for n in sizes)
+    return module(4, arguments, f"{lines}  ROOT %out = ({shapes}) tuple({outputs})")
+
+
+def in_steps(packing: str, arguments: str) -> str:
+    """One slice's program: a scatter of the packed `%whole`, a sum between slices, a gather."""
+    steps = f"  %part = {SCATTER}\n" + exchange("ALL_REDUCE", "%part", "f32[1024]") + GATHER
+    return module(2, arguments, packing + steps + END)
+
+
+PACKINGS = {
+    "concatenated": "  %whole = f32[2048] concatenate(%x0, %x1), dimensions={0}\n",
+    "updated": (
+        '  %buffer = f32[2048] custom-call(), custom_call_target="AllocateBuffer"\n'
+        "  %at0 = s32[] constant(0)\n  %at1 = s32[] constant(1280)\n"
+        "  %one = f32[2048] dynamic-update-slice(%buffer, %x0, %at0)\n"
+        "  %whole = f32[2048] dynamic-update-slice(%one, %x1, %at1)\n"
+    ),
+    "padded": (
+        "  %low = f32[] constant(-inf)\n  %p0 = f32[2048] pad(%x0, %low), padding=0_768\n"
+        "  %p1 = f32[2048] pad(%x1, %low), padding=1280_0\n  %whole = f32[2048] maximum(%p0, %p1)\n"
+    ),
+}
+TWO = "  %x0 = f32[1280] parameter(0)\n  %x1 = f32[768] parameter(1)\n"
+TWO_ARGUMENTS = "x0: f32[1280], x1: f32[768]"
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_packed_sums_in_three_steps(packing: str) -> None:
+    found = explained(sums(1280, 768), in_steps(TWO + PACKINGS[packing], TWO_ARGUMENTS))
+    assert found.complete, found.as_json()
+    assert found.used() == {"combined": 2, "hierarchical": 2}
+    assert sum(step.elements_after for step in found.steps) == 2048
+
+
+def test_another_array_is_not_explained() -> None:
+    found = explained(sums(1280, 512), in_steps(TWO + PACKINGS["concatenated"], TWO_ARGUMENTS))
+    assert [share.elements for share in found.vanished] == [512]
+    assert [share.elements for share in found.appeared] == [768]
+
+
+def test_rounding_up_to_tiles_is_left_out() -> None:
+    packing = "  %x0 = f32[1500] parameter(0)\n  %zero = f32[] constant(0)\n" + (
+        "  %whole = f32[2048] pad(%x0, %zero), padding=0_548\n"
+    )
+    assert explained(sums(1500), in_steps(packing, "x0: f32[1500]")).complete
+
+
+def test_a_small_sum_in_two_steps() -> None:
+    lines = "  %x0 = f32[] parameter(0)\n  %tile = f32[1,1,128] bitcast(%x0)\n" + (
+        f"  %in = f32[1,1,128] all-reduce(%tile), {INSIDE}, to_apply=%add\n"
+    )
+    after = module(2, "x0: f32[]", lines + exchange("ALL_REDUCE", "%in", "f32[1,1,128]") + END)
+    found = explained(sums(1), after)
+    assert found.complete and found.used() == {"hierarchical": 1}
+
+
+def test_a_gather_in_two_steps() -> None:
+    before = module(
+        4,
+        "x0: f32[512]",
+        f"  %x0 = f32[512] parameter(0)\n  %g = f32[2048] all-gather(%x0), dimensions={{0}}, {EVERYWHERE}\n" + END,
+    )
+    lines = "  %x0 = f32[512] parameter(0)\n" + exchange("ALL_GATHER", "%x0", "f32[512]", "f32[1024]") + GATHER
+    found = explained(before, module(2, "x0: f32[512]", lines + END))
+    assert found.complete and found.used() == {"hierarchical": 1}
+    (step,) = found.steps
+    assert step.elements_before == step.elements_after == 2048
+
+
+def test_a_step_that_is_missing_is_a_remainder() -> None:
+    after = in_steps(TWO + PACKINGS["concatenated"], TWO_ARGUMENTS).replace(GATHER, "")
+    found = explained(sums(1280, 768), after)
+    assert not found.complete and found.remainder_elements > 2048

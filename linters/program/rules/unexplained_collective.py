@@ -26,10 +26,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ....hlo_tools.canonical import Share
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..match import Group, row_axes
 from ..wording import axes_text
+
+
+MAX_EVIDENCE = 20
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -37,11 +41,14 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     if explanation is None or evidence.contract.collectives is None:
         return
     changes: dict[Group, list[int]] = defaultdict(lambda: [0, 0])
-    for side, sign in ((explanation.vanished, -1), (explanation.appeared, 1)):
+    left: dict[Group, list[str]] = defaultdict(list)
+    for side, sign, word in ((explanation.vanished, -1, "asked for"), (explanation.appeared, 1, "runs")):
         for share in side:
-            change = changes[share.row.kind, row_axes(share.row)]
+            group = share.row.kind, row_axes(share.row)
+            change = changes[group]
             change[0] += sign * share.executions
             change[1] += sign * share.elements
+            left[group].append(f"{word}: {_share_text(share)}")
     for (kind, axes), (executions, elements) in changes.items():
         yield RULE.finding(
             f"{kind} over {axes_text(axes)} differs by {executions:+,} executions and {elements:+,} elements between "
@@ -51,9 +58,16 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             key="collectives",
             expected="a remainder of 0 elements",
             found=f"{elements:+,} elements",
+            evidence=tuple(left[kind, axes][:MAX_EVIDENCE]),
             help="compare both with `contract-lint hlo collectives`; accept it as a deviation if the compiler is right",
             details={"kind": kind, "axes": list(axes)},
         )
+
+
+def _share_text(share: Share) -> str:
+    row = share.row
+    place = f", at {row.source}" if row.source else ""
+    return f"{row.name}: {share.executions:,} x {share.elements // share.executions:,} {row.dtype}{place}"
 
 
 RULE = Rule(

@@ -32,7 +32,6 @@ from ...rule import Rule
 from ..match import Group, row_axes
 from ..wording import axes_text
 
-
 MAX_EVIDENCE = 20
 
 

@@ -54,8 +54,8 @@ def command(
     useless = [name for name, value in making.items() if value]
     if capture_dir is not None and useless:
         raise click.UsageError(
-            f"{', '.join(useless)}: --capture judges what is there and runs nothing; leave {_them(useless)} out, or make "
-            "the capture with `contract-lint capture`"
+            f"{', '.join(useless)}: --capture judges what is there and runs nothing; leave {_them(useless)} out, or "
+            "make the capture with `contract-lint capture`"
         )
     settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
     with progress() as say:

@@ -184,5 +184,5 @@ def test_indivisible_argument_is_named(captured: Captured) -> None:
 
 def test_progress_has_every_phase_once(captured: Captured) -> None:
     assert [line for line in captured.progress if line.startswith("linear:")] == [
-        "linear: import", "linear: build", "linear: trace", "linear: lower", "linear: compile",
+        "linear: import", "linear: build", "linear: trace", "linear: lower", "linear: compile", "linear: read",
     ]  # fmt: skip

@@ -21,6 +21,8 @@ _MOVES = frozenset(("copy", "transpose", "convert", "reshape", "bitcast"))
 _ELEMENTWISE = frozenset(("add", "subtract", "multiply", "divide", "negate"))
 # More users than a sliced gradient ever has: beyond it the result counts as used whole, which keeps the search linear.
 _MAX_VISITED = 64
+# Arrays of one combined sum.
+_MAX_ARRAYS = 4096
 
 
 def is_only_sliced(instruction: Instruction, groups: Groups, size: int, number: int | None = None) -> bool:
@@ -37,7 +39,11 @@ def _results(instruction: Instruction, number: int | None) -> list[Instruction]:
     if not instruction.shape.is_tuple or (number is None and len(instruction.operands) > 1):
         return [instruction]
     number = number or 0
-    if instruction.is_root or any(user.opcode != "get-tuple-element" for user in instruction.users):
+    if (
+        instruction.is_root
+        or len(instruction.users) > _MAX_ARRAYS
+        or any(user.opcode != "get-tuple-element" for user in instruction.users)
+    ):
         return [instruction]
     return [user for user in instruction.users if user.tuple_index == number]
 

@@ -32,9 +32,10 @@ _KINDS = {
     "ALL_TO_ALL": "all-to-all",
     "ONE_TO_ONE": "collective-permute",
 }
-_PAIR = re.compile(r"\{(\d+)->(\d+)\}")
+_PAIR = re.compile(r"\{(\d{1,18})->(\d{1,18})\}")
 _PRODUCT = re.compile(r"\{([\d,:]+)\}x\{([\d,:]+)\}")
 _MAX_DEVICES = 1 << 20
+_MAX_GROUPS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,9 @@ class Slices:
     def everywhere(self, groups: Groups) -> Groups:
         """Groups (or pairs) numbered within a slice, as groups of partitions in every slice."""
         size = len(self.members[0])
-        if any(not 0 <= device < size for group in groups for device in group):
+        if len(groups) * len(self.members) > _MAX_GROUPS or any(
+            not 0 <= device < size for group in groups for device in group
+        ):
             return groups
         return tuple(tuple(slice_[device] for device in group) for slice_ in self.members for group in groups)
 
@@ -99,6 +102,8 @@ def transfer_groups(instruction: Instruction, slices: Slices | None) -> Groups |
         numbers = [(int(source), int(to)) for source, to in pairs]
     elif product := _PRODUCT.fullmatch(target):
         ends, devices = _numbers(product[1]), _numbers(product[2])
+        if len(ends) * len(devices) > len(slices.partition_of):
+            return None
         numbers = [tuple(end * _SLICE + device for end in ends) for device in devices]
     else:
         return None
@@ -113,7 +118,7 @@ def _numbers(text: str) -> list[int]:
     found: list[int] = []
     for piece in text.split(","):
         first, _, last = piece.partition(":")
-        if not first.isdecimal() or (last and not last.isdecimal()):
+        if not first.isdecimal() or (last and not last.isdecimal()) or len(piece) > 32:
             return []
         stop = int(last) if last else int(first)
         if stop - int(first) + len(found) > _MAX_DEVICES:

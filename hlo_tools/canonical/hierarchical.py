@@ -38,10 +38,11 @@ def in_one_step(ledger: CollectiveLedger) -> CollectiveLedger:
     if not any(row.between_slices for row in ledger.rows):
         return ledger
     rows = {_place(row): row for row in ledger.rows if row.instruction is not None}
+    receivers = _receivers(ledger.rows)
     whole: dict[int, list[Collective]] = {}
     gone: set[int] = set()
     for row in ledger.rows:
-        steps = _steps(row, rows)
+        steps = _steps(row, rows, receivers)
         if len(steps) < 2 or any(id(step) in gone for step in steps):
             continue
         gone.update(id(step) for step in steps)
@@ -57,7 +58,9 @@ def _place(row: Collective) -> Place:
     return row.computation, row.instruction.name, part_number(row) or 0
 
 
-def _steps(row: Collective, rows: dict[Place, Collective]) -> list[Collective]:
+def _steps(
+    row: Collective, rows: dict[Place, Collective], receivers: dict[tuple[str, str], Instruction]
+) -> list[Collective]:
     """The steps around a transfer between slices, in order; just the transfer where it stands alone."""
     instruction = row.instruction
     if instruction is None or instruction.opcode != "send" or not crosses_slices(instruction):
@@ -65,7 +68,7 @@ def _steps(row: Collective, rows: dict[Place, Collective]) -> list[Collective]:
     first = last = None
     if row.kind == "all-reduce":
         first = rows.get(_sent_by(instruction.operands[0])[0])
-    received = _received(instruction)
+    received = receivers.get((instruction.computation.name, instruction.frontend_attributes.get(_RENDEZVOUS, "")))
     if received is not None and (first is None or first.elements != row.elements):
         last = next((rows[place] for place in _read_by(received) if place in rows), None)
     steps = [step for step in (first, row, last) if step is not None]
@@ -181,16 +184,16 @@ def _sent_by(value: Instruction) -> tuple[Place, list[Instruction]]:
     return _NOWHERE, []
 
 
-def _received(send: Instruction) -> Instruction | None:
-    """The `recv` of the same transfer."""
-    meeting = send.frontend_attributes.get(_RENDEZVOUS)
-    computation = send.computation
-    for position, opcode in enumerate(computation.opcodes()):
-        if opcode == "recv":
-            recv = computation.instruction_at(position)
-            if recv.frontend_attributes.get(_RENDEZVOUS) == meeting:
-                return recv
-    return None
+def _receivers(rows: Iterable[Collective]) -> dict[tuple[str, str], Instruction]:
+    """Every `recv` beside a transfer between slices, by computation and meeting."""
+    sends = (row.instruction for row in rows if row.between_slices and row.instruction is not None)
+    computations = {send.computation.name: send.computation for send in sends if send.opcode == "send"}
+    return {
+        (computation.name, recv.frontend_attributes.get(_RENDEZVOUS, "")): recv
+        for computation in computations.values()
+        for position, opcode in enumerate(computation.opcodes())
+        if opcode == "recv" and (recv := computation.instruction_at(position))
+    }
 
 
 def _read_by(value: Instruction) -> Iterator[Place]:

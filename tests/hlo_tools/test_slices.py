@@ -88,7 +88,8 @@ def test_device_to_device_between_slices() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ['"{1,2}x{0:9}"', '"{1,9}x{0:3}"', '"nonsense"', '"{1,2}x{:}"', '"{1,2}x{0:99999999999}"']
+    "target",
+    ['"{1,2}x{0:9}"', '"{1,9}x{0:3}"', '"nonsense"', '"{1,2}x{:}"', '"{1,2}x{0:99999999999}"', '"{0:99999}x{0:99999}"'],
 )
 def test_targets_that_name_no_known_devices_have_no_axes(target: str) -> None:
     (row,) = read(send("ALL_REDUCE", target)).rows

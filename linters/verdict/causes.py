@@ -52,6 +52,9 @@ CAUSES: dict[str, tuple[str, ...]] = {
 SAME_LINE = {code: ("JIT202",) for code in COLLECTIVE}
 """Causes that count only where both stand on one source line: what a callback prints is reduced there too."""
 
+OWN_GROUP = ("SHD208",)
+"""Causes that explain other collectives only where those are of the same kind and axes, or stand on the same line."""
+
 
 def fold(findings: Iterable[Finding]) -> list[Finding]:
     """The findings of one step on one target, each consequence pointing at its root."""
@@ -77,11 +80,20 @@ def _cause(finding: Finding, found: list[Finding]) -> int | None:
             if other.code == code and _same_line(finding, other):
                 return index
     for code in CAUSES.get(finding.code, ()):
-        candidates = [index for index, other in enumerate(found) if other.code == code and other is not finding]
+        candidates = [
+            index
+            for index, other in enumerate(found)
+            if other.code == code and other is not finding and (code not in OWN_GROUP or _concerns(finding, other))
+        ]
         if candidates:
             return min(candidates, key=lambda index: not _related(finding, found[index]))
     asked = _asked_for(finding, found)
     return asked if asked is not None else _sibling(finding, found)
+
+
+def _concerns(finding: Finding, other: Finding) -> bool:
+    """Whether a collective explains the other: what is no collective itself may follow from any."""
+    return finding.code not in COLLECTIVE or _same_group(finding, other) or _same_line(finding, other)
 
 
 def _related(finding: Finding, other: Finding) -> bool:

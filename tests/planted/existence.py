@@ -29,6 +29,7 @@ NOT_MOVED = "this compiler leaves a sum over devices in the loop that it stands 
 NO_PALLAS = "Pallas kernels are interpreted on CPU, no kernel is called"
 ONE_MEMORY = "host and device share one memory: the compiler drops the moves"
 NO_KINDS = "jax drops the memory kinds of arguments for a described GPU"
+NOT_LOWERED = "jax asks a GPU that is there for its callbacks: the step is refused when it is lowered"
 NO_LIMIT = "a CPU has no published memory to run out of"
 
 
@@ -41,8 +42,8 @@ ABSENT: dict[str, dict[str, str]] = {
     "misspelt-axis": {},
     "microbatch-split": {},
     "not-donated": {},
-    "debug-print": {},
-    "io-callback": {},
+    "debug-print": _on(GPU, NOT_LOWERED),
+    "io-callback": _on(GPU, NOT_LOWERED),
     "static-scalar": {},
     "weak-then-strong": _on(COMPILED, NOT_RUN),
     "large-constant": {},

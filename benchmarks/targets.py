@@ -73,7 +73,8 @@ def main() -> None:
     parser.add_argument("plans", nargs="*", metavar="PLAN", choices=[*PLANS, []], help=", ".join(PLANS))
     chosen = parser.parse_args()
     print(f"effort {chosen.effort}; goal of the ratio on TPU: {GOAL[chosen.effort]}")
-    print(f"{'plan':10}{'target':18}{'verdict':9}{'compile s':>10}{'after s':>9}{'ratio':>8}{'wall s':>8}{'peak GiB':>10}")
+    print(f"{'plan':10}{'target':18}{'verdict':9}{'compile s':>10}{'after s':>9}{'ratio':>8}", end="")
+    print(f"{'wall s':>8}{'peak GiB':>10}")
     with tempfile.TemporaryDirectory() as folder:
         for name in chosen.plans or PLANS:
             contract = Path(folder) / f"{name}.contract.yaml"

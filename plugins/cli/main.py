@@ -62,7 +62,7 @@ def group(ctx: click.Context, debug: bool) -> None:
     unreadable input, 3 a bug in contract-lint.
     """
     ctx.obj = {"debug": debug}
-    # What a verdict is made of lives until it is printed: looking for garbage often costs a quarter of the time.
+    # What a verdict is made of lives until it is printed; looking for garbage takes a quarter of the time.
     gc.set_threshold(100_000, 50, 50)
 
 

@@ -85,8 +85,8 @@ def _compare(evidence: StepEvidence, rows: list[Collective], promised: Promised)
     lines: dict[tuple[str, int, str], list[tuple[Collective, Frame | None]]] = defaultdict(list)
     for row in wrong:
         frame = frame_apart([row], rest)
-        place = (frame.path, frame.line) if frame else (row.name, 0)
-        lines[(*place, row.dtype)].append((row, frame))
+        path, line = (frame.path, frame.line) if frame else (row.name, 0)
+        lines[path, line, row.dtype].append((row, frame))
     for (_, _, dtype), placed in lines.items():
         found, frame = [row for row, _ in placed], placed[0][1]
         first = found[0]

@@ -20,6 +20,7 @@ DCN: dict[str, dict[str, int]] = {"slices": {"data": 2}, "hosts": {"data": 2}}
 
 COMPILED = ("tpu", "slices", "cuda", "hosts")
 GPU = ("cuda", "hosts")
+TPU = ("tpu", "slices")
 ONE_PART = ("cpu", "tpu", "cuda")
 
 NOT_RUN = "shows only in the executed loop; this target is compiled for, not run"
@@ -29,6 +30,7 @@ NOT_MOVED = "this compiler leaves a sum over devices in the loop that it stands 
 NO_PALLAS = "Pallas kernels are interpreted on CPU, no kernel is called"
 ONE_MEMORY = "host and device share one memory: the compiler drops the moves"
 NO_KINDS = "jax drops the memory kinds of arguments for a described GPU"
+MERGED = "this compiler merges equal gathers before it partitions: the program asks for one, as promised"
 NOT_LOWERED = "jax asks a GPU that is there for its callbacks: the step is refused when it is lowered"
 NO_LIMIT = "a CPU has no published memory to run out of"
 
@@ -50,7 +52,7 @@ ABSENT: dict[str, dict[str, str]] = {
     "indivisible-batch": {},
     "replicated-slots": {},
     "gathering-constraint": {},
-    "gathered-twice": {},
+    "gathered-twice": _on(TPU, MERGED),
     "local-normaliser": _on(COMPILED, NOT_RUN),
     "missing-reduction": {},
     "unrolled-layers": {},

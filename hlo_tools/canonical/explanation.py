@@ -65,6 +65,11 @@ class Explanation:
                 found[name] = found.get(name, 0) + sum(share.executions for share in step.before)
         return found
 
+    def dtypes(self, rewrite: str) -> tuple[str, ...]:
+        """The types in which that is communicated, as run, which a rewrite was used on."""
+        steps = (step for step in self.steps if rewrite in step.rewrites)
+        return tuple(sorted({share.row.dtype for step in steps for share in step.after}))
+
     def origin(self, row: Collective) -> tuple[Collective, ...]:
         """The partitioned rows that an optimised row came from (its source frames are more often known)."""
         return tuple(

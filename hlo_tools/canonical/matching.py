@@ -40,6 +40,8 @@ class Class(NamedTuple):
     loop_depth: int
     evidence: bool
     """Of a partitioned row: the same in every round of its loop. Of an optimised one: a sum of zero-padded shards."""
+    rounded: bool
+    """Of a partitioned row: only read in products of bfloat16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +119,16 @@ class Matching:
         if self._classes:
             return
         for entry in self.before.entries:
-            self._classes[id(entry)] = self._number(entry, entry.invariant)
+            self._classes[id(entry)] = self._number(entry, entry.invariant, entry.rounded)
         for entry in self.after.entries:
-            kind = self._number(entry, entry.padded)
+            kind = self._number(entry, entry.padded, False)
             self._members.setdefault(kind, []).append(entry)
             self._near.setdefault((entry.key.axes, entry.key.each), {})[kind] = None
             if entry.key.kind in SUMS:
                 self._near.setdefault(entry.key.axes, {})[kind] = None
 
-    def _number(self, entry: Entry, evidence: bool) -> int:
-        kind = Class(entry.key, entry.row.count, entry.row.loop_depth, evidence)
+    def _number(self, entry: Entry, evidence: bool, rounded: bool) -> int:
+        kind = Class(entry.key, entry.row.count, entry.row.loop_depth, evidence, rounded)
         return self._numbers.setdefault(kind, len(self._numbers))
 
     def _around(self, old: Entry) -> Iterator[int]:

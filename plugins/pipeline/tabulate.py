@@ -9,6 +9,7 @@ from typing import Any
 
 from ...contracts.errors import ContractLintError
 from ...contracts.plan import without_allowed
+from ...hlo_tools.canonical.rewrites.narrowed import NARROWED
 from ...hlo_tools.collectives import Collective, CollectiveLedger, Total
 from ...hlo_tools.tensors import STATE_CLASSES as KEPT
 from ...linters.evidence import StepEvidence
@@ -120,7 +121,11 @@ def _rewrites(evidence: StepEvidence) -> tuple[str, ...]:
     explanation = evidence.explanation
     if explanation is None or not (explanation.steps or explanation.remainder_elements):
         return ()
-    used = [f"{name} ({count:,} execution{'s' * (count != 1)})" for name, count in explanation.used().items()]
+    used = []
+    for name, count in explanation.used().items():
+        # Half the bytes of what was asked for: say in which type they travel.
+        dtypes = f", in {' and '.join(explanation.dtypes(name))}" if name == NARROWED.name else ""
+        used.append(f"{name} ({count:,} execution{'s' * (count != 1)}{dtypes})")
     said = ", ".join(used) or "as partitioned"
     return (f"as run: {said}; remainder {explanation.remainder_elements:,} elements",)
 

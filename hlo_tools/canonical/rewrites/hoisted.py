@@ -13,12 +13,13 @@ from __future__ import annotations
 from ..pool import Entry
 from ..relation import Relation
 from .gather_as_sum import GATHER_AS_SUM
+from .narrowed import NARROWED
 from .spelling import Spelling
 from .widened import WIDENED
 
 FORMULA = "executions and elements / trips of the loops left"
 # Spellings that may change on the way out of the loop.
-_ON_THE_WAY: tuple[Spelling, ...] = (WIDENED, GATHER_AS_SUM)
+_ON_THE_WAY: tuple[Spelling, ...] = (WIDENED, NARROWED, GATHER_AS_SUM)
 
 
 def respelled(entry: Entry) -> object:
@@ -38,9 +39,10 @@ def hoisted(old: Entry, new: Entry) -> Relation | None:
         return None
     names = ["hoisted"]
     if old.key.dtype != new.key.dtype:
-        if not WIDENED.admits(old, new):
+        spelling = next((each for each in (WIDENED, NARROWED) if each.admits(old, new)), None)
+        if spelling is None:
             return None
-        names.append(WIDENED.name)
+        names.append(spelling.name)
     if old.key.kind != new.key.kind:
         if not GATHER_AS_SUM.admits(old, new):
             return None

@@ -2,8 +2,8 @@
 
 ## What it does
 Maps the partitioned program's collectives to those of the optimised one by named rewrites (combined, hoisted out of a
-loop, promoted to f32, reduce-scatter written as all-reduce and slice, ...). Each rewrite is exact; elements that are
-left over on either side are reported.
+loop, promoted to f32, rounded to bf16 before the product that reads bf16, reduce-scatter written as all-reduce and
+slice, ...). Each rewrite is exact; elements that are left over on either side are reported.
 
 ## Why is this bad?
 The partitioned program says what was asked for, the optimised one says what runs. A remainder is work that the
@@ -13,8 +13,8 @@ compiler added, or lost.
 A compiler that turns one all-gather into two because of a layout change leaves a remainder of one all-gather.
 
 ## Use instead
-Compare both ledgers with `contract-lint hlo collectives`; if the compiler is right, accept the finding as a
-deviation.
+Compare `contract-lint hlo collectives --stage partitioned` with `--stage optimized`; if the compiler is right, accept
+the finding as a deviation.
 
 ## References
 - https://openxla.org/xla/hlo_passes
@@ -39,28 +39,37 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     explanation = evidence.explanation
     if explanation is None or evidence.contract.collectives is None:
         return
-    changes: dict[Group, list[int]] = defaultdict(lambda: [0, 0])
+    sides: dict[Group, list[list[Share]]] = defaultdict(lambda: [[], []])
     left: dict[Group, list[str]] = defaultdict(list)
-    for side, sign, word in ((explanation.vanished, -1, "asked for"), (explanation.appeared, 1, "runs")):
-        for share in side:
+    for side, (shares, word) in enumerate(((explanation.vanished, "asked for"), (explanation.appeared, "runs"))):
+        for share in shares:
             group = share.row.kind, row_axes(share.row)
-            change = changes[group]
-            change[0] += sign * share.executions
-            change[1] += sign * share.elements
+            sides[group][side].append(share)
             left[group].append(f"{word}: {_share_text(share)}")
-    for (kind, axes), (executions, elements) in changes.items():
+    for (kind, axes), (asked, runs) in sides.items():
+        elements = sum(share.elements for share in (*asked, *runs))
         yield RULE.finding(
-            f"{kind} over {axes_text(axes)} differs by {executions:+,} executions and {elements:+,} elements between "
-            "the partitioned and the optimised program, and no known rewrite explains it",
+            f"{kind} over {axes_text(axes)}: {_side_text(asked)} of the partitioned program and {_side_text(runs)} of "
+            "the optimised one are left over, and no known rewrite explains them",
             subject=f"{kind}:{','.join(axes)}",
             location=evidence.place("collectives"),
             key="collectives",
             expected="a remainder of 0 elements",
-            found=f"{elements:+,} elements",
+            found=f"a remainder of {elements:,} elements",
             evidence=tuple(left[kind, axes][:MAX_EVIDENCE]),
-            help="compare both with `contract-lint hlo collectives`; accept it as a deviation if the compiler is right",
+            help="`contract-lint hlo collectives CAPTURE --stage partitioned`, then `--stage optimized`, list both "
+            "with their dtypes and places; accept it as a deviation if the compiler is right",
             details={"kind": kind, "axes": list(axes)},
         )
+
+
+def _side_text(shares: list[Share]) -> str:
+    """`9 executions (229,632 elements, f32)`, or `nothing`."""
+    if not shares:
+        return "nothing"
+    runs, elements = sum(share.executions for share in shares), sum(share.elements for share in shares)
+    dtypes = ", ".join(sorted({share.row.dtype for share in shares}))
+    return f"{runs:,} execution{'s' if runs != 1 else ''} ({elements:,} elements, {dtypes})"
 
 
 def _share_text(share: Share) -> str:

@@ -34,6 +34,59 @@ def test_widened(ledger: Ledger, module: Text) -> None:
     assert not narrowed.complete and narrowed.remainder_elements == 16
 
 
+PRODUCT = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
+ROUNDED = {
+    "product": f"  ROOT %r = f32[] dot(%g, %y), {PRODUCT}",
+    "moved": f"  %m = f32[8] copy(%g)\n  ROOT %r = f32[] dot(%y, %m), {PRODUCT}, operand_precision={{default,default}}",
+    "converted": "  %n = bf16[8] convert(%g)\n  %w = f32[8] convert(%n)\n  ROOT %r = f32[] slice(%w), slice={[0:1]}",
+}
+NOT_ROUNDED = {
+    "precise": f"  ROOT %r = f32[] dot(%g, %y), {PRODUCT}, operand_precision={{highest,highest}}",
+    "algorithm": f"  ROOT %r = f32[] dot(%g, %y), {PRODUCT}, algorithm=dot_f32_f32_f32",
+    "also added": f"  %p = f32[] dot(%g, %y), {PRODUCT}\n  %q = f32[8] add(%g, %y)\n"
+    f"  ROOT %r = f32[] dot(%q, %y), {PRODUCT}",
+    "unread": f"  ROOT %r = f32[] dot(%y, %y), {PRODUCT}",
+    "returned": "  ROOT %r = f32[8] copy(%g)",
+}
+
+
+def gather_read(module: Text, lines: str, dtype: str = "f32") -> str:
+    return module(
+        f"  %x = {dtype}[4] parameter(0)\n  %y = f32[8] parameter(1)\n"
+        f"  %g = {dtype}[8] all-gather(%x), {GATHER}\n{lines}",
+        "f32[]",
+        f"{dtype}[4], y: f32[8]",
+    )
+
+
+def test_narrowed_needs_readers_that_round(ledger: Ledger, module: Text) -> None:
+    narrow = ledger(gather_read(module, ROUNDED["product"], "bf16"))
+    for name, lines in ROUNDED.items():
+        wide = ledger(gather_read(module, lines))
+        found = explain(wide, narrow)
+        assert found.complete and found.used() == {"narrowed": 1}, name
+        assert found.dtypes("narrowed") == ("bf16",)
+        assert explain(narrow, wide).used() == {"widened": 1}, name
+    for name, lines in NOT_ROUNDED.items():
+        found = explain(ledger(gather_read(module, lines)), narrow)
+        assert "narrowed" not in found.used() and found.remainder_elements, name
+
+
+def test_narrowed_moves_only(ledger: Ledger, module: Text) -> None:
+    """A sum of rounded terms is another sum."""
+
+    def summed(dtype: str) -> str:
+        return module(
+            f"  %x = {dtype}[8] parameter(0)\n  %s = {dtype}[8] all-reduce(%x), {SUM}\n"
+            f"  ROOT %r = f32[] dot(%s, %s), {PRODUCT}",
+            "f32[]",
+            f"{dtype}[8]",
+        )
+
+    found = explain(ledger(summed("f32")), ledger(summed("bf16")))
+    assert not found.complete and found.remainder_elements == 16
+
+
 def test_sum_spelling(ledger: Ledger, module: Text) -> None:
     scattered = module(HEAD + f"  ROOT %s = f32[4] reduce-scatter(%x), {SUM}, dimensions={{0}}", "f32[4]")
     summed = module(HEAD + f"  ROOT %s = f32[8] all-reduce(%x), {SUM}")

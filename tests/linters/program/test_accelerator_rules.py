@@ -199,6 +199,18 @@ def test_the_dtype_on_the_wire(tmp_path: Path) -> None:
     assert [each.code for each in found(tmp_path, unplanned, gather("fsdp"))] == ["SHD205"]
 
 
+def test_what_no_rewrite_explains_is_told_for_each_side(tmp_path: Path) -> None:
+    """Executions and elements agree, the dtype does not, and nothing shows that it may differ."""
+    contract = "collectives: { expect: [{ kind: all-gather, axes: fsdp, count: 1 }] }\n"
+    finding = one(found(tmp_path, contract, gather("fsdp"), gather("fsdp", "bf16")))
+    assert (finding.code, finding.found) == ("SHD211", "a remainder of 128 elements")
+    assert finding.message == (
+        "all-gather over fsdp: 1 execution (64 elements, f32) of the partitioned program and "
+        "1 execution (64 elements, bf16) of the optimised one are left over, and no known rewrite explains them"
+    )
+    assert finding.help is not None and "hlo collectives CAPTURE --stage partitioned" in finding.help
+
+
 def accumulating(between: str, inside: bool) -> str:
     """Two microbatches; the sum over devices stands in the loop or behind it, `between` it and the accumulator."""
     over_all = "channel_id=1, replica_groups={{0,1,2,3,4,5,6,7}}, use_global_device_ids=true, to_apply=%add"

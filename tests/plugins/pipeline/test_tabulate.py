@@ -6,10 +6,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from contract_lint.hlo_tools.canonical import explain
 from contract_lint.hlo_tools.collectives import collectives
 from contract_lint.hlo_tools.module import parse_hlo
 from contract_lint.linters.evidence import StepEvidence
-from contract_lint.plugins.pipeline.tabulate import _plan_note
+from contract_lint.plugins.pipeline.tabulate import _plan_note, _rewrites
 
 LOOP = """\
 HloModule loop, num_partitions=2
@@ -50,3 +51,22 @@ def test_counts_that_are_only_a_lower_bound_are_told(config: str, told: bool) ->
     )
     note = _plan_note(cast(StepEvidence, evidence))
     assert note == ("collectives in a loop of unknown length are counted for one round: w" if told else None)
+
+
+GATHER = """\
+HloModule gather, num_partitions=2
+
+ENTRY main {
+  x = TYPE[4] parameter(0)
+  y = f32[8] parameter(1)
+  g = TYPE[8] all-gather(x), channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true, dimensions={0}
+  ROOT r = f32[] dot(g, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+}
+"""
+
+
+def test_what_travels_narrowed_is_told_with_its_dtype() -> None:
+    asked, runs = (collectives(parse_hlo(GATHER.replace("TYPE", dtype))) for dtype in ("f32", "bf16"))
+    evidence: Any = SimpleNamespace(explanation=explain(asked, runs))
+    said = "as run: narrowed (1 execution, in bf16); remainder 0 elements"
+    assert _rewrites(cast(StepEvidence, evidence)) == (said,)

@@ -202,11 +202,15 @@ def test_the_dtype_on_the_wire(tmp_path: Path) -> None:
 def test_what_no_rewrite_explains_is_told_for_each_side(tmp_path: Path) -> None:
     """Executions and elements agree, the dtype does not, and nothing shows that it may differ."""
     contract = "collectives: { expect: [{ kind: all-gather, axes: fsdp, count: 1 }] }\n"
-    finding = one(found(tmp_path, contract, gather("fsdp"), gather("fsdp", "bf16")))
-    assert (finding.code, finding.found) == ("SHD211", "a remainder of 128 elements")
+    asked, runs = (
+        gather("fsdp", dtype).replace("  ROOT %y", f"  %n = {dtype}[16,8]{{1,0}} negate(%g)\n  ROOT %y")
+        for dtype in ("f32", "bf16")
+    )
+    finding = one(found(tmp_path, contract, asked, runs))
+    assert (finding.code, finding.found) == ("SHD211", "a remainder of 256 elements")
     assert finding.message == (
-        "all-gather over fsdp: 1 execution (64 elements, f32) of the partitioned program and "
-        "1 execution (64 elements, bf16) of the optimised one are left over, and no known rewrite explains them"
+        "all-gather over fsdp: 1 execution (128 elements, f32) of the partitioned program and "
+        "1 execution (128 elements, bf16) of the optimised one are left over, and no known rewrite explains them"
     )
     assert finding.help is not None and "hlo collectives CAPTURE --stage partitioned" in finding.help
 

@@ -48,6 +48,7 @@ def run(group: click.Group, argv: list[str] | None = None) -> int:
 def _failed(error: Exception, debug: bool) -> int:
     from ...contracts.errors import ContractLintError
     from ..report.printable import cut, many_lines
+    from .output import folded
 
     if debug:
         import traceback
@@ -55,16 +56,16 @@ def _failed(error: Exception, debug: bool) -> int:
         traceback.print_exception(error)
     said = many_lines(cut(_short_words(str(error)), LONGEST))
     if isinstance(error, ContractLintError):
-        click.echo(f"error: {said}", err=True)
+        click.echo(folded(f"error: {said}", "  "), err=True)
         return error.exit_code
     from ... import __version__
 
-    click.echo(
+    text = (
         f"internal error: {type(error).__name__}: {said} ({_raised_at(error)})\n"
         f"This is a bug in contract-lint {__version__}, not in your code. Please report it with the command you ran, "
-        "the contract, and the output of the same command with CONTRACT_LINT_DEBUG=1.",
-        err=True,
+        "the contract, and the output of the same command with CONTRACT_LINT_DEBUG=1."
     )
+    click.echo(folded(text), err=True)
     return BUG
 
 

@@ -14,17 +14,18 @@ from .options import LEDGER_FORMATS, output_option
 def command(rule: str, form: str, output: str | None) -> None:
     """Explain RULE, a code such as SHD204 or a name such as unplanned-collective."""
     from ...contracts.errors import ContractLintError
-    from ...contracts.suggest import did_you_mean
+    from ...contracts.suggest import nearest
     from ...linters.registry import find_rule, rules
     from ..report.explanation import render
     from .output import terminal, write
 
     found = find_rule(rule)
     if found is None:
-        names = [name for each in rules() for name in (each.code, each.name)]
+        # A code that looks alike says nothing about what was meant; a name does.
+        near = nearest(rule, [each.name for each in rules()])
         raise ContractLintError(
             f"no rule has the code or name {rule!r}",
-            help=did_you_mean(rule, names) or "`contract-lint rules` lists them",
+            help=f"did you mean `{near}`?" if near else "`contract-lint rules` lists them",
         )
     width, color = (None, False) if output else terminal()
     write(render(found, form, width, color), output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def command(
     from ...runtime.adapters import adapter_for
     from ..pipeline.hlo import parse_mesh
     from ..pipeline.init import first_contract
-    from .output import emit
+    from .output import emit, folded
     from .progress import progress
 
     adapted = adapter_for(entry)
@@ -98,9 +99,9 @@ def command(
     code = emit(report, "text", None)
     ran = any(tables.run is not None for tables in report.tables)
     without = "" if ran else " (the step was not run, its last lines say why)"
-    click.echo(
-        f"\nwrote {file.as_posix()}{without}; read it, then: contract-lint verify {file.as_posix()}{' --run' * ran}"
-    )
+    name = shlex.quote(file.as_posix())
+    said = f"wrote {file.as_posix()}{without}; read it, then: contract-lint verify {name}{' --run' * ran}"
+    click.echo(f"\n{folded(said, err=False)}")
     return code
 
 

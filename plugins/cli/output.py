@@ -28,7 +28,7 @@ def emit(report: Report, form: str, output: str | None) -> int:
     if output:
         from ..report.verdict import headline
 
-        click.echo(headline(report), err=True)
+        click.echo(folded(headline(report)), err=True)
     return report.exit_code
 
 
@@ -45,8 +45,24 @@ def write(text: str, output: str | None) -> None:
 
 def terminal() -> tuple[int | None, bool]:
     """Width and colour of standard output: plain, at the default width, unless it is a terminal or COLUMNS is set."""
-    columns = os.environ.get("COLUMNS", "")
     if not sys.stdout.isatty():
-        return (min(max(int(columns), NARROWEST), WIDEST) if columns.isdecimal() else None), False
-    width = min(max(shutil.get_terminal_size((100, 24)).columns, NARROWEST), WIDEST)
+        return _asked_for(), False
+    width = _columns()
     return width, not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def folded(text: str, hanging: str = "", err: bool = True) -> str:
+    """`text` at the width of standard error (else output), where that is a terminal or COLUMNS is set; else as it is."""
+    from ..report.wrap import sentences
+
+    width = _columns() if (sys.stderr if err else sys.stdout).isatty() else _asked_for()
+    return text if width is None else sentences(text, width, hanging)
+
+
+def _columns() -> int:
+    return min(max(shutil.get_terminal_size((100, 24)).columns, NARROWEST), WIDEST)
+
+
+def _asked_for() -> int | None:
+    columns = os.environ.get("COLUMNS", "")
+    return min(max(int(columns), NARROWEST), WIDEST) if columns.isdecimal() else None

@@ -20,15 +20,18 @@ class Progress(Protocol):
 def progress() -> Iterator[Progress]:
     """A function to call with each phase; what it shows is gone from a terminal when the block ends."""
     from ..report.printable import one_line
+    from .output import folded
 
     if not sys.stderr.isatty():
-        yield lambda message: click.echo(f"contract-lint: {one_line(message)}", err=True)
+        yield lambda message: click.echo(folded(f"contract-lint: {one_line(message)}", "  "), err=True)
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    text = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=False))
+    columns = (SpinnerColumn(), text, TimeElapsedColumn())
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting")
         yield lambda message: bar.reset(task, description=one_line(message))

@@ -17,6 +17,7 @@ def command(form: str, output: str | None) -> None:
     """
     from ..pipeline.machine import machine
     from ..report.machine import render
-    from .output import write
+    from .output import terminal, write
 
-    write(render(machine(), form), output)
+    width, _ = (None, False) if output else terminal()
+    write(render(machine(), form, width), output)

@@ -34,7 +34,7 @@ def render(rule: Rule, form: str, width: int | None = None, color: bool = False)
         parts += ["", Text(heading, style="bold cyan")] if heading else [""]
         parts += [_block(text, verbatim, indent=2 if heading else 0) for text, verbatim in blocks(body)]
     accept = f"deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]"
-    parts += ["", Text(f"To accept one in a contract: {accept}", style="dim")]
+    parts += ["", Text("To accept one in a contract:", style="dim"), _block(accept, True, indent=0)]
     return to_text(parts, width or DEFAULT_WIDTH, color, first=head)
 
 

@@ -6,10 +6,14 @@ import json
 
 from ...contracts.model import format_bytes
 from ..pipeline.machine import Machine, PlatformRow
+from .text import DEFAULT_WIDTH
+from .wrap import sentences
+
+LABEL = " " * len("      targets  ")
 
 
-def render(found: Machine, form: str) -> str:
-    """`text`, `json` or `markdown`."""
+def render(found: Machine, form: str, width: int | None = None) -> str:
+    """`text`, `json` or `markdown`; text is `width` columns wide, commands excepted."""
     if form == "json":
         return json.dumps(found.as_json(), indent=2) + "\n"
     ready = [row.platform for row in found.rows if row.readiness.ready]
@@ -18,7 +22,17 @@ def render(found: Machine, form: str) -> str:
     )
     if form == "markdown":
         return "\n".join([head, "", *_table(found)]) + "\n"
-    return "\n\n".join([head, *("\n".join(_lines(row)) for row in found.rows)]) + "\n"
+    columns = width or DEFAULT_WIDTH
+    blocks = ("\n".join(_fitted(line, columns) for line in _lines(row)) for row in found.rows)
+    return "\n\n".join([sentences(head, columns), *blocks]) + "\n"
+
+
+def _fitted(line: str, width: int) -> str:
+    """A line of a label and what it says, which goes on below itself."""
+    label, said = line[: len(LABEL)], line[len(LABEL) :]
+    if not line.startswith(" "):
+        return line
+    return label + sentences(said, width - len(LABEL)).replace("\n", f"\n{LABEL}")
 
 
 def _lines(row: PlatformRow) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
@@ -27,15 +28,13 @@ MARKS = {
 }
 SHOWN_COMPARISONS = 8
 WIDE = 100
+RULED = 4
+"""Columns of a ruled line that its title cannot have."""
 
 
 def step_tables(tables: StepTables, width: int) -> list[RenderableType]:
     """Everything known about one step on one target, in reading order."""
-    where = f"{tables.target}  step {tables.step}  {plural(tables.devices, 'device')} ({tables.device_kind})"
-    parts: list[RenderableType] = [
-        "",
-        Rule(Text(one_line(f"{where}  mesh {mesh(tables.mesh)}"), style="bold"), align="left"),
-    ]
+    parts: list[RenderableType] = ["", _header(tables, width)]
     if tables.collectives:
         parts += ["", _collectives(tables.collectives, width >= WIDE)]
     for note in ([tables.plan_note] if tables.plan_note else []) + list(tables.rewrites):
@@ -49,6 +48,16 @@ def step_tables(tables: StepTables, width: int) -> list[RenderableType]:
     if tables.run is not None:
         parts += ["", *_run(tables.run, width)]
     return parts
+
+
+def _header(tables: StepTables, width: int) -> RenderableType:
+    """Target, step, devices and mesh as a ruled line: a device's long name goes first, and what is left is never cut."""
+    where = f"{tables.target}  step {tables.step}  {plural(tables.devices, 'device')}"
+    lines = [f"{where}{kind}  mesh {mesh(tables.mesh)}" for kind in (f" ({tables.device_kind})", "")]
+    for line in map(one_line, lines):
+        if cell_len(line) <= width - RULED:
+            return Rule(Text(line, style="bold"), align="left")
+    return Text(one_line(lines[-1]), style="bold")
 
 
 def resolved_table(rows: tuple[ResolvedRow, ...]) -> Table:

@@ -1,10 +1,18 @@
-"""Lines of a given width that keep paths readable: broken between words, and inside a word only after a `/`."""
+"""Lines of a given width: paths are broken only after a `/`, and what somebody will copy is not broken at all."""
 
 from __future__ import annotations
 
 import re
 
 _PIECE = re.compile(r"[^/]*/|[^/]+")
+# What stays on one line: anything in backquotes, YAML in braces, and a command up to the end of its clause.
+_WHOLE = re.compile(
+    r"`[^`\n]*`\S*"
+    r"|\{ [^\n]* \}\S*"
+    r"|(?:pip install|contract-lint [a-z]+|nvidia-smi|write --\w+)(?: '[^'\n]*'| [^\s,;()]+)*\S*"
+    r"|[\d.,]+ [KMGTP]?i?B\b\S*"
+    r"|\S+"
+)
 
 
 def broken(text: str, width: int) -> str:
@@ -21,6 +29,27 @@ def broken(text: str, width: int) -> str:
             lines.append(word)
         else:
             _append(lines, word, width)
+    return "\n".join(lines)
+
+
+def sentences(text: str, width: int, hanging: str = "") -> str:
+    """Each line of `text` on lines of at most `width` characters; those that follow begin as it does, plus `hanging`.
+
+    Commands, backquoted words and YAML in braces are never broken: one that is longer than a line has one of its own.
+    """
+    lines = []
+    for line in text.split("\n"):
+        if len(line) <= width:
+            lines.append(line)
+            continue
+        begin = line[: len(line) - len(line.lstrip(" "))]
+        current = begin
+        for word in _WHOLE.findall(line):
+            if current.strip() and len(current) + 1 + len(word) > width:
+                lines.append(current)
+                current = begin + hanging
+            current += f" {word}" if current.strip() else word
+        lines.append(current)
     return "\n".join(lines)
 
 

@@ -32,6 +32,27 @@ def test_rules_as_text(cli: Run, columns: int) -> None:
     assert all(rule.code in text and rule.name in text for rule in rules())
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_targets_as_text(cli: Run, columns: int) -> None:
+    lines = cli("targets", env={"COLUMNS": str(columns)}).stdout.splitlines()
+    assert all(len(line) <= columns or "pip install" in line for line in lines)
+    assert "h200 (131.32 GiB)" in " ".join(" ".join(lines).split())
+
+
+def test_sentences_on_standard_error_fold_where_a_width_is_known(cli: Run) -> None:
+    name = "-".join(["part"] * 10)
+    said, whole = (cli("explain", name, env=env).stderr for env in ({"COLUMNS": "60"}, {}))
+    assert max(map(len, said.splitlines())) <= 60 < max(map(len, whole.splitlines()))
+    assert said.split() == whole.split()
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.code)
+def test_explanations_fit_and_end_with_a_snippet_to_copy(rule: Rule) -> None:
+    lines = render(rule, "text", 80).splitlines()
+    assert max(len(line) for line in lines if not line.startswith("  - https://")) <= 100
+    assert lines[-1].strip() == f"deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]"
+
+
 def test_explain_by_code_and_by_name(cli: Run) -> None:
     by_code = cli("explain", "shd204", env={"COLUMNS": "80"}).stdout
     assert by_code == cli("explain", "unplanned-collective", env={"COLUMNS": "80"}).stdout

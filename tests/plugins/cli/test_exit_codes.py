@@ -41,6 +41,7 @@ def test_clean_is_0_and_findings_are_1(cli: Run, tmp_path: Path, contract_text: 
         (("verify", "a.contract.yaml", "--capture", "empty", "--python", "python"), "--python: --capture judges"),
         (("verify", "a.contract.yaml", "--capture", "empty", "--timeout", "9", "--no-cache"), "--timeout, --no-cache"),
         (("verify", "a.contract.yaml", "--capture", "empty", "--run", "--steps", "3"), "--steps: --capture judges"),
+        (("explain", "SHD999"), "no rule has the code or name 'SHD999'\n  help: `contract-lint rules` lists them"),
         (("explain", "unplanned-colective"), "did you mean `unplanned-collective`?"),
         (("check", "--select", "SHD2,MEN"), "no rule has the code, prefix or name 'MEN'"),
         (("check", "--ignore", "unknown-kee"), "did you mean `unknown-key`?"),

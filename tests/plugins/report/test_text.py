@@ -54,6 +54,19 @@ def test_plan_stands_against_program(broken: Report) -> None:
     assert "not compared: params (after a normalised update)" in text
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_the_head_of_a_step_keeps_its_mesh(width: int, clean: Report) -> None:
+    (tables,) = clean.tables
+    long = replace(tables, target="cuda:h100:1x8", device_kind="NVIDIA H100 80GB HBM3")
+    text = render(replace(clean, tables=(long,)), width)
+    head = next(line for line in text.splitlines() if line.startswith("cuda:h100:1x8  step train"))
+    assert "mesh data 2 x fsdp 4" in head and "…" not in head and len(head) <= width
+    assert ("(NVIDIA H100 80GB HBM3)" in head) is (width == 120)
+    many = replace(long, mesh=tuple((f"a_long_axis_{n}", 2) for n in range(4)))
+    flat = " ".join(render(replace(clean, tables=(many,)), width).split())
+    assert "mesh a_long_axis_0 2 x a_long_axis_1 2 x a_long_axis_2 2 x a_long_axis_3 2" in flat
+
+
 def test_no_escape_sequence_reaches_the_terminal(broken: Report) -> None:
     text = render(broken, 100)
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)

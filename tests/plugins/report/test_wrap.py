@@ -9,7 +9,7 @@ from itertools import accumulate
 import pytest
 from contract_lint.plugins.pipeline.report import Report
 from contract_lint.plugins.report.text import render
-from contract_lint.plugins.report.wrap import broken
+from contract_lint.plugins.report.wrap import broken, sentences
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +27,27 @@ def test_paths_break_after_a_slash() -> None:
 
 def test_what_fits_on_a_line_of_its_own_is_not_broken() -> None:
     assert broken("gradient layers/attn_norm/scale", 24) == "gradient\nlayers/attn_norm/scale"
+
+
+def test_sentences_fold_but_what_is_copied_does_not() -> None:
+    text = "error: this needs jax, which is not here\n  help: pip install 'our lint[jax]' --upgrade, or give the target one"
+    assert sentences(text, 30, "  ").split("\n") == [
+        "error: this needs jax, which",
+        "  is not here",
+        "  help:",
+        "    pip install 'our lint[jax]' --upgrade,",
+        "    or give the target one",
+    ]
+    yaml = "{ target: cpu:8, mesh: { axes: { data: 8 } } }"
+    assert yaml in sentences(f"give the target a mesh of its own: {yaml}", 40).split("\n")
+    said = sentences(f"make it with `contract-lint capture a.contract.yaml`, took {'x' * 8} 2.67 MiB", 24).split("\n")
+    assert "`contract-lint capture a.contract.yaml`," in said and "2.67 MiB" in said[-1]
+    assert sentences("a  caret under\n   ^ here", 30) == "a  caret under\n   ^ here"
+
+
+@given(st.text("ab {}`'", max_size=60), st.integers(1, 20))
+def test_sentences_lose_nothing(text: str, width: int) -> None:
+    assert sentences(text, width, "  ").split() == text.split()
 
 
 @given(st.lists(st.text("ab/", min_size=1, max_size=20), max_size=6), st.integers(1, 12))

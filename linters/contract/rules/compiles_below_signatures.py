@@ -9,13 +9,15 @@ Counts the different input shapes a step declares and compares with `compiles`.
 ## Example
 ```yaml
 step:
-  train: { entry: my_pkg.train:build, signatures: { tokens: [[16, 128], [16, 64]] }, compiles: 1 }
+  train: { entry: my_pkg.train:build,
+           signatures: { tokens: [[16, 128], [16, 64]] }, compiles: 1 }
 ```
 
 ## Use instead
 ```yaml
 step:
-  train: { entry: my_pkg.train:build, signatures: { tokens: [[16, 128], [16, 64]] }, compiles: 2 }
+  train: { entry: my_pkg.train:build,
+           signatures: { tokens: [[16, 128], [16, 64]] }, compiles: 2 }
 ```
 
 ## References

@@ -8,12 +8,14 @@ In grouped-query attention every key/value head serves the same number of query 
 
 ## Example
 ```yaml
-model: { kind: dense, layers: 2, d_model: 64, heads: 8, kv_heads: 3, d_ff: 128, vocab: 64, sequence: 32 }
+model: { kind: dense, layers: 2, d_model: 64, heads: 8,
+         kv_heads: 3, d_ff: 128, vocab: 64, sequence: 32 }
 ```
 
 ## Use instead
 ```yaml
-model: { kind: dense, layers: 2, d_model: 64, heads: 8, kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
+model: { kind: dense, layers: 2, d_model: 64, heads: 8,
+         kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
 ```
 
 ## References

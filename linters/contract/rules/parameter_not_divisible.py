@@ -10,14 +10,17 @@ grows.
 ## Example
 ```yaml
 mesh: { axes: { tp: 8 } }
-model: { kind: dense, layers: 2, d_model: 64, heads: 8, kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
-parameters: { logical_axes: { heads: tp } }        # 2 key/value heads over 8 devices
+model: { kind: dense, layers: 2, d_model: 64, heads: 8,
+         kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
+# 2 key/value heads over 8 devices
+parameters: { logical_axes: { heads: tp } }
 ```
 
 ## Use instead
 ```yaml
 mesh: { axes: { tp: 2 } }
-model: { kind: dense, layers: 2, d_model: 64, heads: 8, kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
+model: { kind: dense, layers: 2, d_model: 64, heads: 8,
+         kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
 parameters: { logical_axes: { heads: tp } }
 ```
 

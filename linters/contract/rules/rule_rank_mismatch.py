@@ -10,7 +10,8 @@ the end.
 ## Example
 ```yaml
 parameters:
-  rules: [{ match: layers/attn/wq, axes: [embed, heads] }]       # wq is [layer, embed, heads]
+  # wq is [layer, embed, heads]
+  rules: [{ match: layers/attn/wq, axes: [embed, heads] }]
 ```
 
 ## Use instead

@@ -19,7 +19,8 @@ collectives:
 ```yaml
 collectives:
   expect:
-    - { kind: all-reduce, axes: [data], count: 3 }     # w1, w2 and the loss
+    # w1, w2 and the loss
+    - { kind: all-reduce, axes: [data], count: 3 }
 ```
 
 ## References

@@ -8,12 +8,14 @@ The width of a head, and with it the shape of every attention weight, would not 
 
 ## Example
 ```yaml
-model: { kind: dense, layers: 2, d_model: 100, heads: 8, kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
+model: { kind: dense, layers: 2, d_model: 100, heads: 8,
+         kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
 ```
 
 ## Use instead
 ```yaml
-model: { kind: dense, layers: 2, d_model: 96, heads: 8, kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
+model: { kind: dense, layers: 2, d_model: 96, heads: 8,
+         kv_heads: 2, d_ff: 128, vocab: 64, sequence: 32 }
 ```
 
 ## References

@@ -11,7 +11,8 @@ never said what it meant.
 ## Example
 ```yaml
 allow:
-  - { kind: all-reduce, axes: [data], elements_max: 1, reason: metrics }   # the program reduces over data x fsdp
+  # the program reduces over data x fsdp
+  - { kind: all-reduce, axes: [data], elements_max: 1, reason: metrics }
 ```
 
 ## Use instead

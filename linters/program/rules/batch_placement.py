@@ -9,12 +9,14 @@ the axis, and no error appears.
 
 ## Example
 ```python
-tokens = jax.ShapeDtypeStruct((16, 128), jnp.int32)        # no sharding: replicated
+# no sharding: replicated
+tokens = jax.ShapeDtypeStruct((16, 128), jnp.int32)
 ```
 
 ## Use instead
 ```python
-tokens = jax.ShapeDtypeStruct((16, 128), jnp.int32, sharding=NamedSharding(mesh, P(("data", "fsdp"))))
+split = NamedSharding(mesh, P(("data", "fsdp")))
+tokens = jax.ShapeDtypeStruct((16, 128), jnp.int32, sharding=split)
 ```
 
 ## References

@@ -10,7 +10,8 @@ the wrong axis also reduces over the wrong devices, which can change the result.
 
 ## Example
 ```python
-grads = jax.lax.psum(grads, "tensor")        # the batch is split over "data"
+# the batch is split over "data"
+grads = jax.lax.psum(grads, "tensor")
 ```
 
 ## Use instead

@@ -12,7 +12,8 @@ gradient reduced before instead of after it was sliced, another batch or width t
 ```yaml
 collectives:
   expect:
-    - { kind: all-gather, axes: fsdp, count: 8, elements: 65536 }     # the program gathers 131,072
+    # the program gathers 131,072
+    - { kind: all-gather, axes: fsdp, count: 8, elements: 65536 }
 ```
 
 ## Use instead

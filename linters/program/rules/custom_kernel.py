@@ -10,7 +10,8 @@ another platform. One that slips in through a library's default changes numbers 
 
 ## Example
 ```yaml
-graph: { kernels: forbid }           # and attention(..., implementation="mosaic") in the model
+# and attention(..., implementation="mosaic") in the model
+graph: { kernels: forbid }
 ```
 
 ## Use instead

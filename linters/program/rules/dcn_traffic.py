@@ -11,13 +11,15 @@ weight gathers over it waits for the network in every layer; the program is the 
 
 ## Example
 ```yaml
-mesh: { axes: { data: 2, fsdp: 256 }, dcn: { fsdp: 2 } }      # every weight is gathered across the slices
+# every weight is gathered across the slices
+mesh: { axes: { data: 2, fsdp: 256 }, dcn: { fsdp: 2 } }
 collectives: { dcn_max: 64MiB }
 ```
 
 ## Use instead
 ```yaml
-mesh: { axes: { data: 2, fsdp: 256 }, dcn: { data: 2 } }      # only gradients cross, once
+# only gradients cross, once
+mesh: { axes: { data: 2, fsdp: 256 }, dcn: { data: 2 } }
 ```
 
 ## References

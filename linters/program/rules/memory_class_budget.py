@@ -10,7 +10,8 @@ and leaves no room tomorrow.
 
 ## Example
 ```yaml
-memory: { classes: { optimizer_slot: 1.2GiB } }      # the program holds 2.4 GiB of slots
+# the program holds 2.4 GiB of slots
+memory: { classes: { optimizer_slot: 1.2GiB } }
 ```
 
 ## Use instead

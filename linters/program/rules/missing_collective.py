@@ -9,7 +9,8 @@ device. A missing parameter gather often means that the parameter was never shar
 
 ## Example
 ```python
-grads = jax.grad(loss)(params, shard)        # inside shard_map, no psum over data follows
+# inside shard_map, no psum over data follows
+grads = jax.grad(loss)(params, shard)
 ```
 
 ## Use instead

@@ -10,7 +10,8 @@ nobody runs.
 
 ## Example
 ```yaml
-model: { kind: dense, d_ff: 512 }        # layers/mlp/w_up is [4, 128, 1024] in the program
+# layers/mlp/w_up is [4, 128, 1024] in the program
+model: { kind: dense, d_ff: 512 }
 ```
 
 ## Use instead

@@ -12,7 +12,8 @@ A promise that nobody looked at must not pass as one that was kept.
 ```yaml
 parameters:
   rules:
-    - { match: "layers/attn/w[qkv]", axes: [layer, embed, heads] }     # the program calls them blocks/attention/query
+    # the program calls them blocks/attention/query
+    - { match: "layers/attn/w[qkv]", axes: [layer, embed, heads] }
 ```
 
 ## Use instead

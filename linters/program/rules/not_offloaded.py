@@ -12,7 +12,8 @@ without `memory_kind`, compiles without a word, and everything stays on the devi
 ## Example
 ```python
 policy = jax.checkpoint_policies.save_and_offload_only_these_names(
-    names_which_can_be_offloaded=["hiden"], ...)      # checkpoint_name(x, "hidden")
+    # checkpoint_name(x, "hidden")
+    names_which_can_be_offloaded=["hiden"], ...)
 ```
 
 ## Use instead

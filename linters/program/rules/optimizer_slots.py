@@ -10,7 +10,8 @@ optimizer than the one the team reviewed.
 
 ## Example
 ```yaml
-optimizer: { name: adamw }        # the state holds one array per parameter: momentum
+# the state holds one array per parameter: momentum
+optimizer: { name: adamw }
 ```
 
 ## Use instead

@@ -12,7 +12,8 @@ in every read. The optimizer's slots are padded alike.
 ## Example
 ```yaml
 parameters:
-  logical_axes: { heads: null, head_dim: tensor }      # 128 wide over 8 devices: 16 on each, padded to 128
+  # 128 wide over 8 devices: 16 on each, padded to 128
+  logical_axes: { heads: null, head_dim: tensor }
 memory: { padding_max: 25% }
 ```
 

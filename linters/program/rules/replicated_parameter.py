@@ -9,7 +9,8 @@ full. One large leaf that escaped the sharding rules can undo what sharding the 
 
 ## Example
 ```yaml
-parameters: { replicated_max: 64KiB }     # embed/table, 256 KiB, is P() in the program
+# embed/table, 256 KiB, is P() in the program
+parameters: { replicated_max: 64KiB }
 ```
 
 ## Use instead

@@ -12,7 +12,8 @@ holds a full copy, and the compiler adds collectives nobody planned.
 ```yaml
 parameters:
   rules:
-    - { match: "layers/mlp/w_up", axes: [layer, embed, mlp] }   # the program holds P() instead of P(None, 'fsdp')
+    # the program holds P() instead of P(None, 'fsdp')
+    - { match: "layers/mlp/w_up", axes: [layer, embed, mlp] }
 ```
 
 ## Use instead

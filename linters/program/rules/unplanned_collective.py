@@ -11,12 +11,14 @@ axis can gather the whole batch on every device, in every layer.
 
 ## Example
 ```python
-x = x.reshape(n, b // n, s)        # the leading axis was the sharded one: all-gather over data
+# the leading axis was the sharded one: all-gather over data
+x = x.reshape(n, b // n, s)
 ```
 
 ## Use instead
 ```python
-x = x.reshape(b // n, n, s).swapaxes(0, 1)     # the sharded axis stays in front
+# the sharded axis stays in front
+x = x.reshape(b // n, n, s).swapaxes(0, 1)
 ```
 or write the collective down in `collectives.expect` / `collectives.allow` with its reason.
 

@@ -11,7 +11,8 @@ to a quarter lower than at full effort.
 
 ## Example
 ```yaml
-memory: { hbm: 12GiB }          # the fast compile needs 10.9 GiB, the full one 13.1 GiB
+# the fast compile needs 10.9 GiB, the full one 13.1 GiB
+memory: { hbm: 12GiB }
 ```
 
 ## Use instead

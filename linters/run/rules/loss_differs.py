@@ -10,7 +10,8 @@ falls.
 
 ## Example
 ```python
-loss = local_sum / local_tokens          # inside shard_map; then a mean over devices
+# inside shard_map; then a mean over devices
+loss = local_sum / local_tokens
 ```
 
 ## Use instead

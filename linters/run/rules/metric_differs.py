@@ -8,7 +8,8 @@ Decisions are made on metrics. One that counts each replica, or only the first s
 
 ## Example
 ```python
-metrics = {"tokens": jnp.sum(mask)}          # inside shard_map: the tokens of one shard
+# inside shard_map: the tokens of one shard
+metrics = {"tokens": jnp.sum(mask)}
 ```
 
 ## Use instead

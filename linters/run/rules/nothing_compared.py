@@ -8,7 +8,8 @@ A verdict that compared nothing looks like one in which everything agreed.
 
 ## Example
 ```yaml
-reference_args: { compute: float31 }       # the build function rejects it, so there is no twin
+# the build function rejects it, so there is no twin
+reference_args: { compute: float31 }
 ```
 
 ## Use instead

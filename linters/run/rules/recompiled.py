@@ -11,12 +11,14 @@ that never leaves the compiler.
 ## Example
 ```python
 for i in range(steps):
-    state, metrics = step(state, batch, lr=schedule(i))      # lr is static: one compile a step
+    # lr is static: one compile a step
+    state, metrics = step(state, batch, lr=schedule(i))
 ```
 
 ## Use instead
 ```python
-step = jax.jit(train_step)                                   # lr is an array argument
+# lr is an array argument
+step = jax.jit(train_step)
 ```
 
 ## References

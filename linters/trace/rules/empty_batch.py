@@ -11,12 +11,14 @@ nothing.
 
 ## Example
 ```yaml
-overrides: { compile_topology: v5e-8 }                                   # inputs: int32[-8, 256]
+# inputs: int32[-8, 256]
+overrides: { compile_topology: v5e-8 }
 ```
 
 ## Use instead
 ```yaml
-overrides: { compile_topology: v5e-8, compile_topology_num_slices: 1 }   # inputs: int32[8, 256]
+# inputs: int32[8, 256]
+overrides: { compile_topology: v5e-8, compile_topology_num_slices: 1 }
 ```
 
 ## References

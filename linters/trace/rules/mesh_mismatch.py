@@ -10,7 +10,8 @@ whichever way its figures compare.
 
 ## Example
 ```yaml
-mesh: { axes: { data: 4, fsdp: 2 } }      # the capture was made with data: 2, fsdp: 4
+# the capture was made with data: 2, fsdp: 4
+mesh: { axes: { data: 4, fsdp: 2 } }
 ```
 
 ## Use instead

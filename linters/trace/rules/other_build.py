@@ -10,7 +10,8 @@ captures are for. With other build arguments it is another program, and its figu
 
 ## Example
 ```yaml
-step: { train: { entry: "my_pkg.train:build", args: { layers: 8 } } }     # the capture was made with layers: 4
+# the capture was made with layers: 4
+step: { train: { entry: "my_pkg.train:build", args: { layers: 8 } } }
 ```
 
 ## Use instead

@@ -9,7 +9,8 @@ The step cannot run on this target at all.
 
 ## Example
 ```python
-jax.lax.scan(layer, x, params)            # every layer's activations are saved for the backward pass
+# every layer's activations are saved for the backward pass
+jax.lax.scan(layer, x, params)
 ```
 
 ## Use instead

@@ -10,7 +10,8 @@ every layer is computed - and its parameters gathered - twice.
 
 ## Example
 ```yaml
-model: { kind: dense, remat: full }      # the layer is scanned without jax.checkpoint
+# the layer is scanned without jax.checkpoint
+model: { kind: dense, remat: full }
 ```
 
 ## Use instead

@@ -9,7 +9,8 @@ The step does not compile on this mesh. On a larger mesh the same line often fai
 
 ## Example
 ```python
-tokens = jax.ShapeDtypeStruct((12, 128), jnp.int32, sharding=NamedSharding(mesh, P("data")))   # data has 8 devices
+# data has 8 devices
+tokens = jax.ShapeDtypeStruct((12, 128), jnp.int32, sharding=NamedSharding(mesh, P("data")))
 ```
 
 ## Use instead

@@ -8,7 +8,8 @@ The loop will feed these shapes, and the step fails at the first that does not f
 
 ## Example
 ```yaml
-signatures: { tokens: [[16, 128], [16, 64]], targets: [[16, 128]] }     # 64 tokens against 128 targets
+# 64 tokens against 128 targets
+signatures: { tokens: [[16, 128], [16, 64]], targets: [[16, 128]] }
 ```
 
 ## Use instead

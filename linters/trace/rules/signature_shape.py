@@ -9,7 +9,8 @@ none of that is about what will run.
 
 ## Example
 ```yaml
-signatures: { tokens: [[32, 128]] }       # the step's tokens are int32[32,64]
+# the step's tokens are int32[32,64]
+signatures: { tokens: [[32, 128]] }
 ```
 
 ## Use instead

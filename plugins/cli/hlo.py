@@ -58,8 +58,9 @@ def summary(**options: Any) -> None:
 def collectives(**options: Any) -> None:
     """Every collective: kind, mesh axes, executions, elements, bytes, source line."""
     from ..pipeline.hlo import collectives_of
+    from ..report.ledger_text import CANONICAL
 
-    _show(collectives_of, options)
+    _show(collectives_of, options, of_partitioned=CANONICAL)
 
 
 @command.command("memory", short_help="What must fit, and what is live at the peak.")
@@ -94,13 +95,20 @@ def roofline(target: str | None, **options: Any) -> None:
     _show(lambda program: roofline_of(program, target), options)
 
 
-def _show(ledger_of: Callable[[Any], Any], options: dict[str, Any]) -> None:
+def _show(ledger_of: Callable[[Any], Any], options: dict[str, Any], of_partitioned: str = "") -> None:
+    """`of_partitioned` is said below a text of a capture's partitioned module."""
+    from rich.text import Text
+
     from ..pipeline.hlo import open_program, parse_mesh
     from ..report.ledgers import render_ledger
-    from ..report.text import DEFAULT_WIDTH
+    from ..report.text import DEFAULT_WIDTH, to_text
     from .output import terminal, write
 
     mesh = parse_mesh(options["mesh"]) if options["mesh"] else None
     program = open_program(options["source"], step=options["step"], stage=options["stage"], mesh=mesh)
     width, color = (None, False) if options["output"] else terminal()
-    write(render_ledger(ledger_of(program), options["form"], width or DEFAULT_WIDTH, color), options["output"])
+    width = width or DEFAULT_WIDTH
+    shown = render_ledger(ledger_of(program), options["form"], width, color)
+    if of_partitioned and options["form"] == "text" and program.stage == "partitioned":
+        shown += to_text(["", Text(of_partitioned)], width, color)
+    write(shown, options["output"])

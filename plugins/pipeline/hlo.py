@@ -33,7 +33,7 @@ _AXIS = re.compile(r"([A-Za-z_]\w*)=([1-9][0-9]{0,8})")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program. `facts`, `mesh` and `target` are known for captures; `proto` is read on demand, None for text."""
+    """One program. Only captures know `facts`, `mesh`, `target`, `stage`; `proto` is read on demand, None for text."""
 
     name: str
     module: HloModule
@@ -41,6 +41,7 @@ class Program:
     facts: StepFacts | None
     proto: Callable[[], HloProto | None]
     target: str | None = None
+    stage: Stage | None = None
 
 
 def open_program(
@@ -102,7 +103,7 @@ def _from_capture(capture: Capture, step: str | None, stage: Stage, mesh: MeshFa
     module = chosen.optimized if stage == "optimized" else chosen.partitioned
     if module is None:
         raise ContractLintError(f"holds no {stage} module of step {chosen.name}: it was not compiled that far", place)
-    return Program(chosen.name, module, mesh or chosen.mesh, chosen.facts, lambda: chosen.proto, target)
+    return Program(chosen.name, module, mesh or chosen.mesh, chosen.facts, lambda: chosen.proto, target, stage)
 
 
 def _read(path: Path) -> bytes:

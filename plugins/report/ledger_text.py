@@ -21,11 +21,16 @@ from .text import to_text
 
 SHOWN_ROWS = 40
 WIDE = 100
+CANONICAL = (
+    "`verify` compares the canonical form of this: a sum of which only slices are used counts as reduce-scatter, and "
+    "arrays that travel together count one by one."
+)
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) -> str:
-    """Totals by kind and axes, then every collective, largest traffic first."""
+    """Totals by kind and axes, then every collective, largest traffic first; narrow ones leave out the scope, and the
+    kind where the name says it."""
     totals = ledger.totals()
     sent = sum(total.ring_bytes for total in totals)
     count = sum(total.count for total in totals)
@@ -39,8 +44,8 @@ def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) 
     rows = sorted(ledger.rows, key=lambda row: (-row.ring_bytes, row.order))
     wide = width >= WIDE
     each = _table(
-        ("Collective", "kind", "axes"),
-        ("count", *(("elements",) if wide else ()), "ring bytes"),
+        ("Collective", *(("kind",) if wide else ()), "axes"),
+        ("count", "elements", "ring bytes"),
         ("source", *(("scope",) if wide else ())),
     )
     for row in rows[:SHOWN_ROWS]:
@@ -175,9 +180,11 @@ def _unnamed_axes(ledger: CollectiveLedger) -> list[RenderableType]:
 
 def _collective(row: Collective, wide: bool) -> tuple[str, ...]:
     count = f"{row.count:,}" if row.count == row.count_min else f"{row.count_min:,}-{row.count:,}"
-    cells = [one_line(row.name), row.kind, one_line(axes(row.axes)), count]
-    cells += [f"{row.elements:,} {row.dtype}{' (promoted)' if row.promoted else ''}"] if wide else []
-    cells += [format_bytes(row.ring_bytes), tail(row.source or "", 34 if wide else 20)]
+    name = one_line(row.name)
+    cells = [name, row.kind] if wide else [name if name.startswith(row.kind) else f"{name} is {row.kind}"]
+    cells += [one_line(axes(row.axes)), count]
+    cells += [f"{row.elements:,} {row.dtype}{' (promoted)' if row.promoted and wide else ''}"]
+    cells += [format_bytes(row.ring_bytes), tail(row.source or "", 34 if wide else 16)]
     return (*cells, tail(scope_of(row.scope), 20)) if wide else tuple(cells)
 
 

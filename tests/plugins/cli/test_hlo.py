@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import subprocess
 import time
@@ -105,3 +106,32 @@ def test_without_a_mesh_one_line_says_how_to_name_the_axes(cli: Run, tmp_path: P
     for ledger_name in ("collectives", "summary"):
         assert hint in cli("hlo", ledger_name, "small.txt", env={"COLUMNS": "80"}).stdout.splitlines()
     assert "not named" not in cli("hlo", "collectives", "small.txt", "--mesh", "data=2,fsdp=2").stdout
+
+
+def test_the_partitioned_module_says_what_verify_compares(cli: Run, tmp_path: Path) -> None:
+    leaf = {"argument": "x", "path": "", "shape": [8], "dtype": "float32", "spec": [[]], "local_shape": [8]}
+    leaf |= {"bytes": 32, "parameter": 0}
+    facts = {"step": "train", "entry": "m:build", "arguments": [leaf], "jaxpr": {"equations": 1}}
+    files = {
+        "train/facts.json": json.dumps(facts).encode(),
+        "train/partitioned.hlo.txt.gz": gzip.compress(HLO.encode()),
+        "train/optimized.hlo.txt.gz": gzip.compress(HLO.encode()),
+    }
+    for name, data in files.items():
+        (tmp_path / "c" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "c" / name).write_bytes(data)
+    manifest = {
+        "schema_version": 1,
+        "provenance": {"tool": "0", "python": "3", "contract_digest": "d", "target": "cpu:4"},
+        "devices": 4,
+        "device_kind": "cpu",
+        "mesh": {"axes": {"data": 2, "fsdp": 2}, "device_ids": [0, 1, 2, 3]},
+        "steps": ["train"],
+        "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+    }
+    (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest))
+    said = "`verify` compares the canonical form of this"
+    shown = {stage: cli("hlo", "collectives", "c", "--stage", stage).stdout for stage in ("partitioned", "optimized")}
+    assert said in shown["partitioned"] and "8 f32" in shown["partitioned"]
+    assert "8 f32" in shown["optimized"] and said not in shown["optimized"]
+    assert said not in cli("hlo", "collectives", "c", "--stage", "partitioned", "--format", "json").stdout

@@ -108,6 +108,15 @@ def test_the_first_line_of_collectives_names_the_largest_traffic() -> None:
     assert any("all-gather" in line and "fsdp" in line and "step.py:12" in line and "block" in line for line in rest)
 
 
+@pytest.mark.parametrize("width", [80, 120])
+def test_each_collective_has_its_elements_and_dtype(width: int) -> None:
+    lines = render_ledger(ledgers()["collectives"], "text", width).splitlines()
+    (head,) = (line for line in lines if line.startswith("Collective "))
+    (row,) = (line for line in lines if line.startswith("g "))
+    assert "elements" in head and "4,096 f32" in row and "12.00 KiB" in row and "step.py:12" in row
+    assert "all-gather" in "".join(lines[lines.index(row) : lines.index(row) + 2]), "a name that does not say the kind"
+
+
 def test_the_first_line_of_memory_names_need_peak_and_largest_class() -> None:
     lines = render_ledger(ledgers()["memory"], "text", 120).splitlines()
     assert lines[0].startswith(

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from ...contracts.finding import Finding
 from ...contracts.manifest import Comparison
+from ..cut import shown
 from ..evidence import StepEvidence
 from ..rule import Rule
-
-SHOWN = 20
 
 
 def differs(rule: Rule, evidence: StepEvidence, roles: Sequence[str], what: str) -> Iterable[Finding]:
@@ -31,7 +30,7 @@ def differs(rule: Rule, evidence: StepEvidence, roles: Sequence[str], what: str)
         key=evidence.step_key,
         expected="ratio <= 1",
         found=f"ratio {_ratio(worst)}",
-        evidence=tuple(_line(item) for item in sorted(wrong, key=lambda i: -(i.ratio or float("inf")))[:SHOWN]),
+        evidence=shown(_line(item) for item in sorted(wrong, key=lambda i: -(i.ratio or float("inf")))),
         help="check the normaliser and every reduction over the mesh axes that split the batch",
         details={"path": worst.path},
     )

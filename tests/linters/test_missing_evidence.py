@@ -163,9 +163,9 @@ def test_another_build_is_the_cause_of_all_else(tmp_path: Path, old: str, new: s
 
 
 def test_tighter_promises_are_judged_on_an_older_capture(tmp_path: Path) -> None:
-    assert roots(found(tmp_path, CONTRACT.replace("donate: [state]", "donate: [batch]"))) == [
-        ("MEM204", "step.train.donate")
-    ]
+    findings = found(tmp_path, CONTRACT.replace("donate: [state]", "donate: [batch]"))
+    assert roots(findings) == [("MEM204", "step.train.donate")]
+    assert '`donate=("batch",)` in what `build` returns' in (findings[0].help or "")
 
 
 def test_a_capture_that_does_not_tell_how_it_was_built_is_judged(tmp_path: Path) -> None:

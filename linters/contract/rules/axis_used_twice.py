@@ -31,6 +31,7 @@ from itertools import groupby
 from ....contracts.finding import Finding
 from ....contracts.key import Key, format_key
 from ....contracts.load import LoadedContract
+from ...cut import shown
 from ...rule import Rule
 from ..view import View
 
@@ -54,7 +55,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
             key,
             f"`{path}` would be split over `{axis}` in two dimensions",
             found=axis,
-            evidence=tuple(f"{each}: {name} twice" for each, name in uses[:20]),
+            evidence=shown(f"{each}: {name} twice" for each, name in uses),
             help="map one of the two logical axes to another mesh axis or to null",
         )
 

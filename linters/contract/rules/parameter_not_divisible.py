@@ -37,6 +37,7 @@ from ....contracts.finding import Finding
 from ....contracts.key import Key
 from ....contracts.load import LoadedContract
 from ....contracts.model import DenseModel
+from ...cut import shown
 from ...rule import Rule
 from ..view import Mesh, Placed, View
 
@@ -69,7 +70,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
                 key,
                 f"not divisible: {cases[0]}{more}",
                 found=cases[0],
-                evidence=tuple(cases[:20]),
+                evidence=shown(cases),
                 help=f"{mesh.label}: choose a size that divides, or leave the axis whole",
             )
 

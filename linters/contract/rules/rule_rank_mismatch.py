@@ -31,6 +31,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.key import Key
 from ....contracts.load import LoadedContract
+from ...cut import shown
 from ...rule import Rule
 from ..view import View
 
@@ -52,7 +53,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
             f"{count} axes for {cases[0]}",
             expected="one axis for each dimension",
             found=f"{count} axes",
-            evidence=tuple(cases[:20]),
+            evidence=shown(cases),
         )
 
 

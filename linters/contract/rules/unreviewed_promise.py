@@ -34,11 +34,11 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.key import Key, format_key
 from ....contracts.load import LoadedContract
+from ...cut import shown
 from ...rule import Rule
 from ..view import View
 
 MARK = "review"
-SHOWN = 20
 
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
@@ -57,7 +57,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         subject=MARK,
         expected="0",
         found=f"{count}",
-        evidence=(*listed[:SHOWN], *([f"and {count - SHOWN} more"] if count > SHOWN else [])),
+        evidence=shown(listed),
         help=f"read each, then take its `{MARK}` away",
         details={"count": count, "places": [f"{place.path}:{place.line}" for place in places]},
     )

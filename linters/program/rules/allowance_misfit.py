@@ -33,6 +33,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.model import as_axes
 from ....hlo_tools.collectives import Collective
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..match import differences, row_axes
@@ -59,7 +60,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             instruction=first.name,
             expected=f"{entry.kind} over {axes_text(as_axes(entry.axes))}, at most {entry.elements_max:,} elements",
             found=f"{first.kind} over {axes_text(row_axes(first))}",
-            evidence=tuple(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in missed[:20]),
+            evidence=shown(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in missed),
             help="correct the entry, or the reduction at the lines listed here",
             details={"kind": first.kind, "axes": list(row_axes(first))},
         )

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..match import differences, same_kind
@@ -50,9 +51,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             key=promise.key,
             expected=total_text(promise.count, promise.elements),
             found=total_text(difference.count, difference.elements),
-            evidence=tuple(
-                f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in difference.rows[:20]
-            )
+            evidence=shown(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in difference.rows)
             + promise.explanation,
             help="compare the shapes at these lines with the promise",
             details={"kind": difference.kind, "axes": list(difference.axes)},

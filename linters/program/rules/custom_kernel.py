@@ -34,6 +34,7 @@ from ....contracts.finding import Finding
 from ....hlo_tools.custom_calls import kernel_calls
 from ....hlo_tools.frames import user_frames
 from ....hlo_tools.instruction import Instruction
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..wording import place_at
@@ -62,7 +63,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             instruction=found[0].name,
             expected=", ".join(allowed) or "no kernel",
             found=target,
-            evidence=tuple(f"{call.name}: {call.shape.text} at {call.source or source}" for call in found[:10]),
+            evidence=shown((f"{call.name}: {call.shape.text} at {call.source or source}" for call in found), most=10),
             help="use the plain implementation here, or add the target to `graph.kernels`",
             details={"target": target},
         )

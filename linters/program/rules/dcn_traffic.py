@@ -38,6 +38,7 @@ from ....contracts.model import format_bytes
 from ....contracts.target_name import parse_target
 from ....hlo_tools.collectives import Collective
 from ....hlo_tools.roofline.wires import between_parts
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..match import row_axes
@@ -73,10 +74,13 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         instruction=rows[0].name,
         expected=f"at most {section.dcn_max:,} bytes",
         found=f"{total:,} bytes",
-        evidence=tuple(
-            f"{format_bytes(int(sum(sent for _, sent in found)))}: {found[0][0].kind} over "
-            f"{axes_text(row_axes(found[0][0]))}, {sum(row.count for row, _ in found):,} executions, at {source}"
-            for source, found in ordered[:10]
+        evidence=shown(
+            (
+                f"{format_bytes(int(sum(sent for _, sent in found)))}: {found[0][0].kind} over "
+                f"{axes_text(row_axes(found[0][0]))}, {sum(row.count for row, _ in found):,} executions, at {source}"
+                for source, found in ordered
+            ),
+            most=10,
         ),
         help=f"lay the axis of the largest over the links inside: let `mesh.dcn` split an axis that only "
         f"gradients cross, or shard over fewer {parts}",

@@ -9,12 +9,13 @@ Without the reuse, old and new state live side by side: parameters and optimizer
 
 ## Example
 ```python
-step = jax.jit(train_step)
+return SimpleNamespace(fn=train_step, args=(state, batch))
 ```
 
 ## Use instead
 ```python
-step = jax.jit(train_step, donate_argnums=0)
+# or, of a step that is jitted already, donate_argnums=0 there
+return SimpleNamespace(fn=train_step, args=(state, batch), donate=("state",))
 ```
 
 ## References
@@ -28,6 +29,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.manifest import Leaf
 from ....contracts.model import format_bytes
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 
@@ -62,6 +64,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
 
 def _finding(evidence: StepEvidence, message: str, names: list[str], found: str, arrays: list[Leaf]) -> Finding:
     key = f"{evidence.step_key}.donate"
+    quoted = ", ".join(f'"{name}"' for name in names) + "," * (len(names) == 1)
     return RULE.finding(
         message,
         subject=", ".join(names),
@@ -69,8 +72,9 @@ def _finding(evidence: StepEvidence, message: str, names: list[str], found: str,
         key=key,
         expected="every array aliased with an output",
         found=found,
-        evidence=tuple(f"{leaf.path}: {leaf.shape} {leaf.dtype}" for leaf in arrays[:20]),
-        help="donate it at the jit border, and return an array of the same shape, dtype and placement",
+        evidence=shown(f"{leaf.path}: {leaf.shape} {leaf.dtype}" for leaf in arrays),
+        help=f"write `donate=({quoted})` in what `build` returns, or `donate_argnums` where you call jax.jit; and "
+        "return an array of the same shape, dtype and placement for each",
         details={"argument": ", ".join(names)},
     )
 

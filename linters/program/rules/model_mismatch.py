@@ -30,6 +30,7 @@ from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding
 from ....contracts.model import DenseModel, ListedModel
 from ....contracts.plan.parameters import parameters_of
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 
@@ -77,7 +78,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             key=key,
             expected=None if expected is None else f"{expected}",
             found=None if size is None else f"{size}",
-            evidence=tuple(lines[:20]),
+            evidence=shown(lines),
             help="correct the contract's model, or the configuration that built the step",
             details={"unpromised": [path for path in found if path not in known]} if odd else {},
         )

@@ -32,6 +32,7 @@ from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
 from ....hlo_tools.arguments import argument_spaces
 from ....hlo_tools.tensors import Tensor
+from ...cut import shown
 from ...evidence import StepEvidence, frame_location
 from ...rule import Rule
 
@@ -99,7 +100,7 @@ def _arguments(evidence: StepEvidence, what: str, key: str) -> Iterator[Finding]
         key=key,
         expected="host memory",
         found="device memory",
-        evidence=tuple(f"{tensor.path}: {format_bytes(tensor.bytes or 0)}" for tensor in kept[:20]),
+        evidence=shown(f"{tensor.path}: {format_bytes(tensor.bytes or 0)}" for tensor in kept),
         help='give their shardings memory_kind="pinned_host", in the arguments and in the results',
         details={"class": what, "bytes": size},
     )

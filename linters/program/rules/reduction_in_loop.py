@@ -38,6 +38,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.manifest import Frame
 from ....hlo_tools.collectives import Collective
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..accumulation import held_by, sums_in_loop
@@ -72,7 +73,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             instruction=rows[0].name,
             expected="once in a step",
             found=f"{rows[0].count:,} times",
-            evidence=tuple(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in rows[:20]),
+            evidence=shown(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in rows),
             help="verify with --effort full" if fast else "keep the loop linear: do this once, after the loop",
             details={"kind": rows[0].kind, "axes": list(axes), "ring_bytes": sum(row.ring_bytes for row in rows)},
         )

@@ -27,6 +27,7 @@ from collections.abc import Iterable
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..stored import stored_state
@@ -60,7 +61,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         key="model",
         expected=f"{expected_bytes:,} bytes ({format_bytes(expected_bytes)})",
         found=f"{found_bytes:,} bytes ({format_bytes(found_bytes)})",
-        evidence=tuple(evidence_lines[:20]),
+        evidence=shown(evidence_lines),
         help="compare the tensors listed here with the contract's model, dtypes and placements",
     )
 

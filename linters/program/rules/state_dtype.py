@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 
@@ -46,7 +47,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             key=key,
             expected=expected,
             found=wrong[0].dtype,
-            evidence=tuple(f"{t.path}: {t.dtype}" for t in wrong[:20]),
+            evidence=shown(f"{t.path}: {t.dtype}" for t in wrong),
             help="keep the promised dtype and cast at use, or correct the contract",
             details={"class": class_},
         )

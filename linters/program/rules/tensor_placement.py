@@ -30,6 +30,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..placement import Misplaced, misplaced
@@ -52,10 +53,10 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             key=key,
             expected=spec_text(expected),
             found=spec_text(found),
-            evidence=tuple(
+            evidence=shown(
                 f"{i.tensor.path}: {list(i.tensor.global_shape)} {i.tensor.dtype}, {spec_text(i.found)}, "
                 f"promised {spec_text(i.expected)}"
-                for i in items[:20]
+                for i in items
             ),
             help="give the array this sharding where the step builds its arguments, or correct the contract",
             details={"path": first.tensor.path, "class": first.tensor.class_},

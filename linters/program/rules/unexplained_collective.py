@@ -27,12 +27,11 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....hlo_tools.canonical import Share
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..match import Group, row_axes
 from ..wording import axes_text
-
-MAX_EVIDENCE = 20
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -56,7 +55,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             key="collectives",
             expected="a remainder of 0 elements",
             found=f"a remainder of {elements:,} elements",
-            evidence=tuple(left[kind, axes][:MAX_EVIDENCE]),
+            evidence=shown(left[kind, axes]),
             help="`contract-lint hlo collectives CAPTURE --stage partitioned`, then `--stage optimized`, list both "
             "with their dtypes and places; accept it as a deviation if the compiler is right",
             details={"kind": kind, "axes": list(axes)},

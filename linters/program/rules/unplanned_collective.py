@@ -34,6 +34,7 @@ from collections.abc import Iterable, Sequence
 
 from ....contracts.finding import Finding
 from ....hlo_tools.collectives import Collective
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..match import differences, is_asked_for, same_kind
@@ -57,7 +58,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
                 instruction=first.name,
                 expected=total_text(promise.count, promise.elements) if promise else "none",
                 found=total_text(difference.count, difference.elements),
-                evidence=tuple(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in rows[:20]),
+                evidence=shown(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in rows),
                 help="keep the placement through this line, or promise the collective in the contract",
                 details={
                     "kind": difference.kind,

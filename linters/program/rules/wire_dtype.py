@@ -36,6 +36,7 @@ from ....contracts.plan import without_allowed
 from ....contracts.plan.collectives.rows import hlo_dtype
 from ....hlo_tools.collectives import Collective
 from ....hlo_tools.shape import BITS
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..match import Group, differences, row_axes
@@ -100,7 +101,7 @@ def _compare(evidence: StepEvidence, rows: list[Collective], promised: Promised)
             instruction=first.name,
             expected=" and ".join(names),
             found=dtype,
-            evidence=tuple(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in found[:20]),
+            evidence=shown(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in found),
             help="cast before the data move, not after; or correct the promised dtype",
             details={"kind": first.kind, "axes": list(row_axes(first)), "ring_bytes": sum(r.ring_bytes for r in found)},
         )

@@ -29,6 +29,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....contracts.manifest import NOT_FINITE_EITHER
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 
@@ -62,7 +63,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         key=key,
         expected="finite values",
         found="NaN or infinity",
-        evidence=tuple(f"{what}: {NOT_FINITE_EITHER}" for what in either[:20]),
+        evidence=shown(f"{what}: {NOT_FINITE_EITHER}" for what in either),
         help="give the step `example(i)` with values as training sees them; find the operation with JAX_DEBUG_NANS=1",
     )
 

@@ -31,6 +31,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....hlo_tools.tensors import Tensor
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 
@@ -49,7 +50,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         key=key,
         expected="at least 1 in every dimension",
         found=f"{_least(first)}",
-        evidence=tuple(f"{row.path}: {list(row.global_shape)} {row.dtype}" for row in wrong[:20]),
+        evidence=shown(f"{row.path}: {list(row.global_shape)} {row.dtype}" for row in wrong),
         help="give the configuration the number of devices and slices it multiplies the batch with",
     )
 

@@ -30,6 +30,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....contracts.manifest import JaxprFacts
+from ...cut import shown
 from ...evidence import StepEvidence, frame_location
 from ...rule import Rule
 
@@ -50,7 +51,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         key=KEY,
         expected=model.remat,
         found=found,
-        evidence=tuple(str(frame_location(remat.frames)) for remat in jaxpr.remats if remat.frames)[:5],
+        evidence=shown((str(frame_location(remat.frames)) for remat in jaxpr.remats if remat.frames), most=5),
         help="wrap the layer in jax.checkpoint (or take it away), or correct the contract",
     )
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ...cut import shown
 from ...evidence import StepEvidence, frame_location
 from ...rule import Rule
 
@@ -51,9 +52,14 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         key=KEY,
         expected=f"at most {graph.repeated_blocks_max} copies",
         found=f"{first.copies} copies",
-        evidence=tuple(
-            f"{r.copies} x {r.equations} equations at {r.frames[0].path}:{r.frames[0].line}" for r in over if r.frames
-        )[:10],
+        evidence=shown(
+            (
+                f"{r.copies} x {r.equations} equations at {r.frames[0].path}:{r.frames[0].line}"
+                for r in over
+                if r.frames
+            ),
+            most=10,
+        ),
         help="scan over stacked layers",
     )
 

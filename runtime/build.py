@@ -21,9 +21,13 @@ from .step import NormalisedStep, as_step
 from .targets import Target
 
 
-def make_mesh(request: MeshRequest, target: Target) -> Mesh:
-    """The contract's mesh over the target's devices, laid out as the machine is, with Auto axes.
+IN_A_CONTRACT = "change mesh.axes, or give the target a mesh of its own: { target: ..., mesh: { axes: ... } }"
 
+
+def make_mesh(request: MeshRequest, target: Target, advice: str = IN_A_CONTRACT) -> Mesh:
+    """The mesh that was asked for over the target's devices, laid out as the machine is, with Auto axes.
+
+    `advice` says what to change where it does not fit.
     Raises StepFailure where the sizes do not multiply to the number of devices or do not fit the machine.
     """
     sizes = tuple(request.axes.values())
@@ -31,7 +35,7 @@ def make_mesh(request: MeshRequest, target: Target) -> Mesh:
         product = " x ".join(f"{name}={size}" for name, size in request.axes.items())
         raise StepFailure(
             f"the mesh {product} needs {math.prod(sizes)} devices, but {target.name} has {target.device_count}",
-            help="change mesh.axes, or give the target a mesh of its own: { target: ..., mesh: { axes: ... } }",
+            help=advice,
             key=("mesh", "axes"),
         )
     return Mesh(

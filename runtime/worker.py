@@ -34,6 +34,7 @@ from .step import NormalisedStep
 from .targets import Target, target
 from .targets.stand_in import stand_in
 
+ON_THE_COMMAND_LINE = "change the sizes of --mesh, or the --target"
 _STEP_NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,99}")
 
 
@@ -76,7 +77,8 @@ def capture_request(request: ChildRequest, progress: Callable[[str], None], inpu
     inputs.watch()
     out = Path(request.out)
     out.mkdir(parents=True)
-    mesh = build.make_mesh(request.mesh, chosen) if request.mesh else None
+    advice = build.IN_A_CONTRACT if request.mode == "capture" else ON_THE_COMMAND_LINE
+    mesh = build.make_mesh(request.mesh, chosen, advice) if request.mesh else None
     meshes: list[Mesh] = []
     for step in request.steps:
         if not _STEP_NAME.fullmatch(step.name):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,8 @@ from .logical import named_placements
 from .patterns import Spec, placement_rules
 
 REVIEW = "found by init, not yet confirmed"
+SHOWN_LINES = 2
+"""Source lines that a mark names."""
 KIB, MIB = 1 << 10, 1 << 20
 HEADROOM = 1.1
 """The memory promise is what was found and a tenth: compilers differ by a few per cent from version to version."""
@@ -156,7 +158,8 @@ class _Sections:
                 self.notes.append(f"collectives: {total.kind} runs {total.count} times over no set of mesh axes")
                 continue
             row = {"kind": total.kind, "axes": list(total.axes), "count": total.count, "elements": total.elements}
-            expect.append(row | {"review": REVIEW})
+            places = [each.source for each in ledger.rows if (each.kind, each.axes) == (total.kind, total.axes)]
+            expect.append(row | {"review": f"{REVIEW}{_at(places)}"})
         return {"expect": expect}
 
     def spec(self, row: Tensor) -> Spec | None:
@@ -207,6 +210,14 @@ def promised_compiles(run: RunFacts | None) -> dict[str, Any]:
     last = run.compiles[-1]
     why = last.reason.partition("; ")[0]
     return {"compiles": count, "review": f"{REVIEW}: {count} programs because of {why}; 1 where all calls are alike"}
+
+
+def _at(places: Iterable[str | None]) -> str:
+    """`; at train.py:21, train.py:30 and 3 more lines`: the source lines that are known, in program order, each once."""
+    known = list(dict.fromkeys(place for place in places if place))
+    more = len(known) - SHOWN_LINES
+    rest = f" and {more} more line{'s' * (more > 1)}" if more > 0 else ""
+    return f"; at {', '.join(known[:SHOWN_LINES])}{rest}" if known else ""
 
 
 def _mapped(axes: list[str]) -> str | list[str] | None:

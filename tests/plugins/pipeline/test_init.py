@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from contract_lint.contracts.load import load_contract
 from contract_lint.contracts.manifest import CompileEvent, RunFacts
 from contract_lint.contracts.pattern import PathPattern
-from contract_lint.plugins.pipeline.init.draft import REVIEW, promised_compiles
+from contract_lint.plugins.pipeline.init.draft import REVIEW, _at, promised_compiles
 from contract_lint.plugins.pipeline.init.patterns import Spec, placement_rules
 from contract_lint.plugins.pipeline.init.yaml_text import yaml_text
 from hypothesis import given, settings
@@ -100,9 +101,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cli(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "contract_lint", *arguments], cwd=folder, capture_output=True, text=True, timeout=300
-    )
+    # Python's readline sets COLUMNS behind os.environ's back; sentences would fold by it.
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    command = [sys.executable, "-m", "contract_lint", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=env)
 
 
 def test_what_it_writes_passes_verify(project: Path) -> None:
@@ -133,6 +135,7 @@ def test_what_it_writes_passes_verify(project: Path) -> None:
     assert {rule.match: rule.axes for rule in contract.parameters.rules} == {"w": ["fsdp", None], "b": [None]}
     assert contract.collectives is not None and contract.collectives.expect != "closed_form"
     assert contract.collectives.expect and all(row.review for row in contract.collectives.expect)
+    assert any("; at src/their_step.py:" in (row.review or "") for row in contract.collectives.expect)
     assert contract.graph is not None and contract.graph.host_callbacks == "allow"
     text = (project / "contracts.contract.yaml").read_text()
     assert "# What must fit on one device: as found and a tenth of headroom, rounded up to a whole MiB." in text
@@ -212,6 +215,18 @@ def events(*indices: int) -> RunFacts:
 )
 def test_compiles_are_promised_where_they_came_to_an_end(run: RunFacts | None, promised: dict[str, object]) -> None:
     assert promised_compiles(run) == promised
+
+
+def test_a_mesh_that_does_not_fit_is_the_options_to_change(project: Path) -> None:
+    done = cli(project, "init", "their_step:build", "--target", "cpu:4", "--mesh", "data=2,fsdp=3", "--path", "src")
+    assert done.returncode == 2 and "needs 6 devices, but cpu:4 has 4" in done.stderr
+    assert "--mesh" in done.stderr and "mesh.axes" not in done.stderr and "{" not in done.stderr
+
+
+def test_a_mark_names_the_lines_that_are_known() -> None:
+    assert _at([None, ""]) == ""
+    assert _at(["a.py:1", None, "a.py:1"]) == "; at a.py:1"
+    assert _at([f"a.py:{n}" for n in range(3)]) == "; at a.py:0, a.py:1 and 1 more line"
 
 
 def test_an_existing_file_is_left_alone(project: Path) -> None:

@@ -51,9 +51,10 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             wrong.append((tensor, spec[0] if spec else ()))
     if wrong:
         tensor, found = wrong[0]
-        others = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        many = len(wrong) > 1
+        inputs = f"inputs {tensor.path} and {len(wrong) - 1} more are" if many else f"input {tensor.path} is"
         yield RULE.finding(
-            f"batch input {tensor.path}{others} is split over {axes_text(found)}, promised over {axes_text(expected)}",
+            f"batch {inputs} split over {axes_text(found)}, promised over {axes_text(expected)}",
             subject=tensor.path,
             location=evidence.place("batch.axes"),
             key="batch.axes",

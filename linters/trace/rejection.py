@@ -26,14 +26,18 @@ def rejection(rule: Rule, evidence: StepEvidence, sharding: bool) -> Iterable[Fi
     error = evidence.facts.error
     if error is None or error.kind in ELSEWHERE or (error.kind in SHARDING_KINDS) is not sharding:
         return
-    first_line = error.message.strip().splitlines()[0] if error.message.strip() else error.type
+    first_line, _, rest = error.message.strip().partition("\n")
     function = f"{error.frames[0].path}:{error.frames[0].function}" if error.frames else ""
     yield rule.finding(
-        f"{error.type} during {error.phase}: {first_line}",
+        f"{error.type} during {error.phase}: {first_line.strip() or error.type}",
         subject=f"{error.kind}:{function}",
         location=frame_location(error.frames) or evidence.place(evidence.step_key),
         found=error.type,
-        evidence=(error.message.strip(), *(f"{f.path}:{f.line} in {f.function}" for f in error.frames)),
+        # The first line is the message already; a report says it once.
+        evidence=(
+            *([rest.strip("\n")] if rest.strip() else []),
+            *(f"{f.path}:{f.line} in {f.function}" for f in error.frames),
+        ),
         help=ADVICE.get(error.kind, "run the step on its own to see the whole error"),
         details={"kind": error.kind, "phase": error.phase},
     )

@@ -18,14 +18,14 @@ from .printable import one_line
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 
 
-def forecast_text(forecast: ForecastTable) -> list[RenderableType]:
-    """The forecast as it stands in a terminal."""
+def forecast_text(forecast: ForecastTable, as_run: bool = False) -> list[RenderableType]:
+    """The forecast as it stands in a terminal; `as_run` beside a table of what was asked for."""
     parts: list[RenderableType] = []
     if forecast.resources:
         parts.append(_resources(forecast))
     else:
         parts.append(Text("Forecast per device", style="bold"))
-    for line in statements(forecast):
+    for line in statements(forecast, as_run):
         parts.append(Padding(Text(one_line(line)), (0, 0, 0, 2)))
     rests = Table.grid(padding=(0, 1, 0, 0))
     for line in (*forecast.assumptions, *sources(forecast)):
@@ -45,12 +45,12 @@ def _resources(forecast: ForecastTable) -> Table:
     return table
 
 
-def statements(forecast: ForecastTable) -> Iterator[str]:
-    """Everything but the table, in sentences."""
+def statements(forecast: ForecastTable, as_run: bool = False) -> Iterator[str]:
+    """Everything but the table, in sentences; `as_run` where collectives that were asked for stand beside it."""
     work = f"{si(forecast.flops)}FLOP a step, {products(forecast)}; kernels move {format_bytes(forecast.hbm_bytes)}"
     yield work + (f" and {format_bytes(forecast.host_bytes)} of host memory" if forecast.host_bytes else "")
     if forecast.collectives:
-        yield f"sent by collectives: {sent(forecast)}"
+        yield f"sent by collectives{', as run' if as_run else ''}: {sent(forecast)}"
     if forecast.need_bytes is not None and forecast.capacity_bytes:
         part = 100 * forecast.need_bytes / forecast.capacity_bytes
         need, capacity = format_bytes(forecast.need_bytes), format_bytes(forecast.capacity_bytes)

@@ -179,7 +179,7 @@ def _forecast(forecast: ForecastTable) -> list[str]:
     """The bound by resource, then what it says and what it rests on."""
     rows = [tuple(escape(cell) for cell in row) for row in forecast_rows(forecast)[:SHOWN_ROWS]]
     columns = ("forecast per device: a bound", "needs", "peak rate", "at least", "")
-    said = [f"- {escape(cut(line, ROW_CHARACTERS))}" for line in statements(forecast)]
+    said = [f"- {escape(cut(line, ROW_CHARACTERS))}" for line in statements(forecast, as_run=True)]
     rests = [f"- {escape(cut(line, ROW_CHARACTERS))}" for line in (*forecast.assumptions, *sources(forecast))]
     parts = [_table(columns, rows)] if rows else []
     return [*parts, "\n".join(said), _folded("what the forecast rests on", "\n".join(rests))]

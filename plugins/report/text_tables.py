@@ -44,14 +44,14 @@ def step_tables(tables: StepTables, width: int) -> list[RenderableType]:
     if tables.tensors:
         parts += ["", _tensors(tables.tensors)]
     if tables.forecast is not None:
-        parts += ["", *forecast_text(tables.forecast)]
+        parts += ["", *forecast_text(tables.forecast, as_run=True)]
     if tables.run is not None:
         parts += ["", *_run(tables.run, width)]
     return parts
 
 
 def _header(tables: StepTables, width: int) -> RenderableType:
-    """Target, step, devices and mesh as a ruled line: a device's long name goes first, and what is left is never cut."""
+    """Target, step, devices and mesh as a ruled line: a device's long name goes first; what is left is never cut."""
     where = f"{tables.target}  step {tables.step}  {plural(tables.devices, 'device')}"
     lines = [f"{where}{kind}  mesh {mesh(tables.mesh)}" for kind in (f" ({tables.device_kind})", "")]
     for line in map(one_line, lines):

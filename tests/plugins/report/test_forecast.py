@@ -59,6 +59,13 @@ def test_the_block_of_verify_stays_inside_its_width(width: int, clean: Report) -
     assert "predict" not in said
 
 
+def test_what_collectives_send_is_told_as_run_beside_what_was_asked(clean: Report) -> None:
+    report = with_forecast(clean)
+    for text in (render(report, 120), markdown(report)):
+        assert "sent by collectives, as run: data,fsdp" in text
+    assert "sent by collectives: data,fsdp" in render_ledger(made(), "text", 120)
+
+
 def test_exactly_one_resource_binds_and_it_is_the_longest(clean: Report) -> None:
     forecast = with_forecast(clean).tables[0].forecast
     assert forecast is not None

@@ -98,7 +98,8 @@ def _details(root: Root) -> list[tuple[str, str]]:
     finding = root.finding
     rows = [("expected", finding.expected), ("found", finding.found)]
     rows += [("evidence" if number == 0 else "", text) for number, text in enumerate(finding.evidence)]
-    rows += [("help", finding.help), ("folded", consequences(root) or None)]
+    folded = f"{consequences(root)} (each with its place: --format json)" if root.consequences else None
+    rows += [("help", finding.help), ("folded", folded)]
     return [(label, many_lines(text)) for label, text in rows if text is not None]
 
 

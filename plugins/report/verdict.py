@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ..pipeline.report import Report, Root
 from .printable import cut, joined, one_line, place, plural, sentence
 
@@ -48,10 +50,11 @@ def title(root: Root) -> str:
 
 
 def consequences(root: Root) -> str:
-    """The findings folded under a root, on one line: `2 consequences: MEM202 over-budget, ...`; empty for none."""
+    """The findings folded under a root, on one line: `4 consequences: SHD206 ... x 3, MEM202 ...`; empty for none."""
     if not root.consequences:
         return ""
-    names = dict.fromkeys(one_line(f"{finding.code} {finding.name}") for finding in root.consequences)
+    counts = Counter(one_line(f"{finding.code} {finding.name}") for finding in root.consequences)
+    names = [f"{name} x {count:,}" if count > 1 else name for name, count in counts.items()]
     return f"{plural(len(root.consequences), 'consequence')}: {', '.join(names)}"
 
 

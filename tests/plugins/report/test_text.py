@@ -28,9 +28,16 @@ def test_first_line_is_the_verdict_and_the_largest_thing_to_do(broken: Report) -
 
 def test_consequences_are_folded_and_accepted_findings_listed_apart(broken: Report) -> None:
     text = render(broken, 120)
-    assert "folded    1 consequence: MEM202 hbm-over-budget" in text
+    assert "folded    1 consequence: MEM202 hbm-over-budget (each with its place: --format json)" in text
     assert "error MEM202" not in text
     assert "Set aside (1 finding):" in text
+
+
+def test_consequences_are_counted_by_rule(broken: Report) -> None:
+    (folded,) = (finding for finding in broken.findings if finding.caused_by)
+    others = [replace(folded, code="SHD206", name="missing-collective", subject=f"{n}") for n in range(3)]
+    text = " ".join(render(replace(broken, findings=(*broken.findings, *others)), 120).split())
+    assert "folded 4 consequences: MEM202 hbm-over-budget, SHD206 missing-collective x 3 (each with its place" in text
 
 
 @pytest.mark.parametrize("form", [lambda report: render(report, 80), markdown])

@@ -54,7 +54,8 @@ def _headline(report: Report) -> Text:
 
 def _findings(report: Report) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for root in report.new_roots():
+    # What fails nothing comes last, in the order of the report otherwise.
+    for root in sorted(report.new_roots(), key=lambda root: root.finding.severity == "info"):
         parts += ["", _finding(root)]
     aside = [root for root in report.roots() if root.finding.status != "new"]
     if aside:

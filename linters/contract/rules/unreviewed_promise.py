@@ -34,11 +34,11 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.key import Key, format_key
 from ....contracts.load import LoadedContract
-from ...cut import shown
 from ...rule import Rule
 from ..view import View
 
 MARK = "review"
+FIRST = 3
 
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
@@ -48,17 +48,15 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         return
     count = len(marked)
     places = [loaded.place(key) for key in marked]
-    listed = [f"{place.path}:{place.line}  {format_key(key[:-1])}" for key, place in zip(marked, places, strict=True)]
+    listed = [f"{place.path}:{place.line} {format_key(key[:-1])}" for key, place in zip(marked, places, strict=True)]
     yield view.finding(
         RULE,
         marked[0],
         f"{count} {'promises are' if count > 1 else 'promise is'} still marked `{MARK}`: found by init, confirmed by "
         "nobody",
         subject=MARK,
-        expected="0",
-        found=f"{count}",
-        evidence=shown(listed),
-        help=f"read each, then take its `{MARK}` away",
+        evidence=(", ".join(listed[:FIRST]) + (f" and {count - FIRST} more" if count > FIRST else ""),),
+        help=f"`contract-lint hlo collectives CAPTURE` shows where each comes from; then take its `{MARK}` away",
         details={"count": count, "places": [f"{place.path}:{place.line}" for place in places]},
     )
 

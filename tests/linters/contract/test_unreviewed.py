@@ -9,6 +9,7 @@ from contract_lint.contracts.load import load_contract
 from contract_lint.linters.judge import judge_contract
 from contract_lint.plugins.pipeline.check import check
 from contract_lint.plugins.report.json import render
+from contract_lint.plugins.report.text import render as text_of
 
 ROOT = Path(__file__).parents[3]
 BASE = """\
@@ -45,11 +46,19 @@ def test_one_finding_lists_every_mark_where_it_stands(small: Path) -> None:
     assert finding.severity == "info"
     assert finding.message.startswith("3 promises are still marked `review`")
     assert finding.evidence == (
-        "small.contract.yaml:4  step.train",
-        "base.contract.yaml:5  collectives.expect[0]",
-        "small.contract.yaml:7  deviations[0]",
+        "small.contract.yaml:4 step.train, base.contract.yaml:5 collectives.expect[0], "
+        "small.contract.yaml:7 deviations[0]",
     )
+    assert "contract-lint hlo collectives" in (finding.help or "")
     assert str(finding.location).startswith("small.contract.yaml:4:")
+
+
+def test_it_stands_after_what_fails_and_is_short(small: Path) -> None:
+    small.write_text(TEXT.replace("[cpu:8]", "[cpu:7]"))
+    text = text_of(check([small]), 80)
+    found, _, mark = text.partition("\ninfo JIT019")
+    assert "\nerror SHD" in found and "\nerror" not in mark
+    assert 3 <= len(mark.partition("\n\n")[0].splitlines()) <= 7
 
 
 def test_it_changes_no_exit_code_and_no_byte_from_run_to_run(small: Path) -> None:
@@ -62,8 +71,9 @@ def test_many_marks_are_counted_not_listed(small: Path) -> None:
     rows = "".join(f"    - {{ kind: all-reduce, axes: [data], count: {n}, review: x }}\n" for n in range(30))
     (small.parent / "base.contract.yaml").write_text(BASE.partition("    -")[0] + rows)
     (finding,) = (each for each in judge_contract(load_contract(small)) if each.code == "JIT019")
-    assert finding.found == "32" and len(finding.details["places"]) == 32
-    assert finding.evidence[-1] == "and 12 more" and len(finding.evidence) == 21
+    assert finding.details["count"] == 32 == len(finding.details["places"])
+    (listed,) = finding.evidence
+    assert listed.count("contract.yaml:") == 3 and listed.endswith(" and 29 more")
 
 
 def test_our_own_examples_are_reviewed() -> None:

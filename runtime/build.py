@@ -20,7 +20,6 @@ from .request import MeshRequest, StepFailure, StepRequest
 from .step import NormalisedStep, as_step
 from .targets import Target
 
-
 IN_A_CONTRACT = "change mesh.axes, or give the target a mesh of its own: { target: ..., mesh: { axes: ... } }"
 
 

@@ -52,7 +52,7 @@ def terminal() -> tuple[int | None, bool]:
 
 
 def folded(text: str, hanging: str = "", err: bool = True) -> str:
-    """`text` at the width of standard error (else output), where that is a terminal or COLUMNS is set; else as it is."""
+    """`text` at the width of standard error (else output), if it is a terminal or COLUMNS is set."""
     from ..report.wrap import sentences
 
     width = _columns() if (sys.stderr if err else sys.stdout).isatty() else _asked_for()

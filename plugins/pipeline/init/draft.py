@@ -213,7 +213,7 @@ def promised_compiles(run: RunFacts | None) -> dict[str, Any]:
 
 
 def _at(places: Iterable[str | None]) -> str:
-    """`; at train.py:21, train.py:30 and 3 more lines`: the source lines that are known, in program order, each once."""
+    """`; at train.py:21, train.py:30 and 3 more lines`: the known source lines in program order, each once."""
     known = list(dict.fromkeys(place for place in places if place))
     more = len(known) - SHOWN_LINES
     rest = f" and {more} more line{'s' * (more > 1)}" if more > 0 else ""

@@ -1,4 +1,4 @@
-"""What JAX says about a step it rejects stands once in the finding: its first line is the message, the rest evidence."""
+"""What JAX says about a step it rejects is said once: its first line is the message, the rest evidence."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ def test_what_fits_on_a_line_of_its_own_is_not_broken() -> None:
 
 
 def test_sentences_fold_but_what_is_copied_does_not() -> None:
-    text = "error: this needs jax, which is not here\n  help: pip install 'our lint[jax]' --upgrade, or give the target one"
+    advice = "help: pip install 'our lint[jax]' --upgrade, or give the target one"
+    text = f"error: this needs jax, which is not here\n  {advice}"
     assert sentences(text, 30, "  ").split("\n") == [
         "error: this needs jax, which",
         "  is not here",

@@ -136,7 +136,8 @@ def row_axes(row: Collective | Total) -> tuple[str, ...]:
     return (row.axes,) if isinstance(row.axes, str) else tuple(row.axes)
 
 
-def _agrees(promise: Promise, rows: Iterable[Collective]) -> bool:
+def agrees(promise: Promise, rows: Iterable[Collective]) -> bool:
+    """Whether the rows that no allowance takes are what was promised for their kind and axes."""
     rows = list(rows)
     same_count = sum(row.count for row in rows) == promise.count
     return same_count and (promise.elements is None or sum(row.elements for row in rows) == promise.elements)
@@ -148,7 +149,7 @@ def _compare(group: Group, promise: Promise | None, rows: list[Collective]) -> D
     kind, axes = group
     if promise is None:
         return Difference("unplanned", kind, axes, None, count, elements, tuple(rows)) if rows else None
-    if _agrees(promise, rows):
+    if agrees(promise, rows):
         return None
     if not rows:
         return Difference("missing", kind, axes, promise, 0, 0, ())

@@ -13,7 +13,7 @@ from ...hlo_tools.canonical.rewrites.narrowed import NARROWED
 from ...hlo_tools.collectives import Collective, CollectiveLedger, Total
 from ...hlo_tools.tensors import STATE_CLASSES as KEPT
 from ...linters.evidence import StepEvidence
-from ...linters.program.match import Group, Problem, Promise, differences, promises, row_axes
+from ...linters.program.match import Group, Promise, agrees, promises, row_axes
 from ...linters.program.stored import stored_state
 from .forecast import forecast
 from .tables import CollectiveRow, CollectiveVerdict, ComparisonRow, MemoryTable, RunTable, StepTables, TensorRow
@@ -43,12 +43,11 @@ def tabulate(evidence: StepEvidence) -> StepTables:
 
 def _collectives(evidence: StepEvidence) -> tuple[CollectiveRow, ...]:
     expected = promises(evidence)
-    problems: dict[Group, Problem] = {(d.kind, d.axes): d.problem for d in differences(evidence)}
     sums = [_totals(evidence.partitioned), _totals(evidence.optimized)]
     order = {"all-gather": 0, "reduce-scatter": 1, "all-reduce": 2}
     groups: set[Group] = {*(expected or {}), *(sums[0] or {}), *(sums[1] or {})}
     return tuple(
-        _row(group, (expected or {}).get(group), sums, _verdict(group, expected, problems, evidence))
+        _row(group, (expected or {}).get(group), sums, _verdict(group, expected, evidence))
         for group in sorted(groups, key=lambda group: (order.get(group[0], 9), group))
     )
 
@@ -79,23 +78,20 @@ def _row(
     )
 
 
-def _verdict(
-    group: Group, expected: dict[Group, Promise] | None, problems: dict[Group, Problem], evidence: StepEvidence
-) -> CollectiveVerdict:
-    if group in problems:
-        problem = problems[group]
-        return problem if problem in ("missing", "unplanned") else "differs"
-    if expected is None:
+def _verdict(group: Group, expected: dict[Group, Promise] | None, evidence: StepEvidence) -> CollectiveVerdict:
+    """By the numbers of the row alone: which finding they belong to is the findings' to say."""
+    if expected is None or evidence.partitioned is None:
         return "-"
-    if group in expected:
-        return "ok"
-    rows = (
-        [row for row in evidence.partitioned.rows if (row.kind, row_axes(row)) == group] if evidence.partitioned else []
-    )
+    rows = [row for row in evidence.partitioned.rows if (row.kind, row_axes(row)) == group]
     section = evidence.contract.collectives
-    if section is not None and rows and not without_allowed(rows, section.allow).kept:
-        return "allowed"
-    return "rewritten"
+    kept = without_allowed(rows, section.allow).kept if section is not None else rows
+    if group in expected:
+        if agrees(expected[group], kept):
+            return "ok"
+        return "differs" if rows else "missing"
+    if kept:
+        return "unplanned"
+    return "allowed" if rows else "rewritten"
 
 
 def _plan_note(evidence: StepEvidence) -> str | None:

@@ -37,7 +37,7 @@ from ....hlo_tools.collectives import Collective
 from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
-from ..match import differences, is_asked_for, same_kind
+from ..match import Difference, differences, is_asked_for, same_kind
 from ..wording import axes_text, cost_text, frame_apart, name_at, place_at, total_text
 
 
@@ -57,7 +57,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
                 key=key,
                 instruction=first.name,
                 expected=total_text(promise.count, promise.elements) if promise else "none",
-                found=total_text(difference.count, difference.elements),
+                found=_found_text(difference, rows),
                 evidence=shown(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in rows),
                 help="keep the placement through this line, or promise the collective in the contract",
                 details={
@@ -67,6 +67,13 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
                     "ring_bytes": sum(int(row.ring_bytes) for row in rows),
                 },
             )
+
+
+def _found_text(difference: Difference, rows: Sequence[Collective]) -> str:
+    """What these rows run; where a part of their kind and axes is promised, all of it too, to be compared with that."""
+    here = total_text(sum(row.count for row in rows), sum(row.elements for row in rows))
+    whole = total_text(difference.count, difference.elements)
+    return here if difference.promised is None or here == whole else f"{here} here; {whole} in all"
 
 
 def _by_line(rows: Sequence[Collective]) -> Iterable[list[Collective]]:

@@ -199,6 +199,25 @@ def test_the_dtype_on_the_wire(tmp_path: Path) -> None:
     assert [each.code for each in found(tmp_path, unplanned, gather("fsdp"))] == ["SHD205"]
 
 
+def test_the_totals_of_an_unplanned_line_are_those_of_its_rows(tmp_path: Path) -> None:
+    """Two gathers of fsdp on two lines; one is promised, and the other is at fault."""
+    small = with_instruction(
+        "%h = f32[4,4]{1,0} all-gather(%p), channel_id=2, replica_groups={{0,1,2,3},{4,5,6,7}}, "
+        "use_global_device_ids=true, dimensions={0}",
+        line=5,
+    ).split("%y = ")[0]
+    lines = [line for line in small.splitlines() if "%h = " in line]
+    piece = "  %p = f32[1,4]{1,0} slice(%w), slice={[0:1], [0:4]}\n"
+    program = gather("fsdp").replace("  ROOT %y", f"{piece}{lines[0]}\n  ROOT %y")
+    contract = "collectives: { expect: [{ kind: all-gather, axes: fsdp, count: 1, elements: 16 }] }\n"
+    finding = one(found(tmp_path, contract, program))
+    assert finding.code == "SHD204" and ": 1 execution, 128 elements," in finding.message
+    assert finding.found == "1 execution, 128 elements here; 2 executions, 144 elements in all"
+    assert finding.expected == "1 execution, 16 elements"
+    bare = found(tmp_path, "collectives: { expect: [] }\n", program)
+    assert [(each.expected, each.found) for each in bare[:1]] == [("none", "1 execution, 128 elements")]
+
+
 def test_what_no_rewrite_explains_is_told_for_each_side(tmp_path: Path) -> None:
     """Executions and elements agree, the dtype does not, and nothing shows that it may differ."""
     contract = "collectives: { expect: [{ kind: all-gather, axes: fsdp, count: 1 }] }\n"

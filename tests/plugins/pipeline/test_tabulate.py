@@ -6,11 +6,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from contract_lint.contracts.manifest import MeshFact
+from contract_lint.contracts.model import AllowedCollective
 from contract_lint.hlo_tools.canonical import explain
 from contract_lint.hlo_tools.collectives import collectives
 from contract_lint.hlo_tools.module import parse_hlo
 from contract_lint.linters.evidence import StepEvidence
-from contract_lint.plugins.pipeline.tabulate import _plan_note, _rewrites
+from contract_lint.linters.program.match import Promise
+from contract_lint.plugins.pipeline.tabulate import _plan_note, _rewrites, _verdict
 
 LOOP = """\
 HloModule loop, num_partitions=2
@@ -70,3 +73,30 @@ def test_what_travels_narrowed_is_told_with_its_dtype() -> None:
     evidence: Any = SimpleNamespace(explanation=explain(asked, runs))
     said = "as run: narrowed (1 execution, in bf16); remainder 0 elements"
     assert _rewrites(cast(StepEvidence, evidence)) == (said,)
+
+
+PROMISES = {
+    "as promised": (Promise(1, 8, "k"), "ok"),
+    "another count": (Promise(2, 16, "k"), "differs"),
+    "fewer than run": (Promise(0, 0, "k"), "differs"),
+    "another size": (Promise(1, 4, "k"), "differs"),
+    "no promise": (None, "unplanned"),
+}
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_a_row_is_judged_by_its_own_numbers(name: str) -> None:
+    promise, verdict = PROMISES[name]
+    ledger = collectives(parse_hlo(GATHER.replace("TYPE", "f32")), MeshFact(axes={"data": 2}))
+    here, elsewhere = ("all-gather", ("data",)), ("all-reduce", ("data",))
+    section = SimpleNamespace(allow=[])
+    evidence: Any = SimpleNamespace(contract=SimpleNamespace(collectives=section), partitioned=ledger)
+    step = cast(StepEvidence, evidence)
+    expected = {elsewhere: Promise(3, 24, "k")} | ({here: promise} if promise else {})
+    assert _verdict(here, expected, step) == verdict
+    assert _verdict(elsewhere, expected, step) == "missing"
+    assert _verdict(("all-to-all", ("data",)), expected, step) == "rewritten"
+    assert _verdict(here, None, step) == "-"
+    if promise is None:
+        section.allow = [AllowedCollective(kind="all-gather", axes="data", elements_max=8, reason="small")]
+        assert _verdict(here, expected, step) == "allowed"

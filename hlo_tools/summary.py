@@ -23,7 +23,7 @@ class SummaryLedger:
     """Counts are of instructions as they stand, loops not multiplied.
 
     `opcodes` leave plumbing out (tuples, parameters, constants, bitcasts); `host` counts infeeds, outfeeds and Python
-    callbacks; `memory` is None where nothing is known of it.
+    callbacks; `memory` is None where nothing is known of it; `target` and `effort` are what a capture was compiled for.
     """
 
     module: str
@@ -37,6 +37,8 @@ class SummaryLedger:
     host: int
     collectives: CollectiveLedger
     memory: MemoryLedger | None
+    target: str | None = None
+    effort: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         memory = self.memory
@@ -44,6 +46,8 @@ class SummaryLedger:
         return {
             "schema_version": SCHEMA_VERSION,
             "module": self.module,
+            "target": self.target,
+            "effort": self.effort,
             "partitions": self.partitions,
             "replicas": self.replicas,
             "scheduled": self.scheduled,
@@ -57,8 +61,17 @@ class SummaryLedger:
         }
 
 
-def summary(module: HloModule, mesh: MeshFact | None = None, memory: MemoryLedger | None = None) -> SummaryLedger:
-    """The summary of one module. Raises ContractLintError where the collectives cannot be read."""
+def summary(
+    module: HloModule,
+    mesh: MeshFact | None = None,
+    memory: MemoryLedger | None = None,
+    target: str | None = None,
+    effort: str | None = None,
+) -> SummaryLedger:
+    """The summary of one module; `target` and `effort` as a capture names them.
+
+    Raises ContractLintError where the collectives cannot be read.
+    """
     opcodes: Counter[str] = Counter()
     for computation in module.computations:
         opcodes.update(computation.opcodes())
@@ -84,6 +97,8 @@ def summary(module: HloModule, mesh: MeshFact | None = None, memory: MemoryLedge
         host=callbacks + sum(opcodes[name] for name in HOST_OPCODES),
         collectives=collectives(module, mesh),
         memory=memory,
+        target=target,
+        effort=effort,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.manifest import MeshFact, StepFacts
-from ...contracts.target_name import parse_target
+from ...contracts.target_name import TargetName, parse_target
 from ...hlo_tools.capture import MANIFEST, Capture, gunzip, read_capture
 from ...hlo_tools.collectives import CollectiveLedger, collectives
 from ...hlo_tools.cost import cost
@@ -33,7 +33,10 @@ _AXIS = re.compile(r"([A-Za-z_]\w*)=([1-9][0-9]{0,8})")
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program. Only captures know `facts`, `mesh`, `target`, `stage`; `proto` is read on demand, None for text."""
+    """One program. Only captures know `facts`, `mesh`, `target`, `stage` and `effort`.
+
+    `proto` is read on demand, None for text.
+    """
 
     name: str
     module: HloModule
@@ -42,6 +45,7 @@ class Program:
     proto: Callable[[], HloProto | None]
     target: str | None = None
     stage: Stage | None = None
+    effort: str | None = None
 
 
 def open_program(
@@ -99,11 +103,11 @@ def _from_capture(capture: Capture, step: str | None, stage: Stage, mesh: MeshFa
     chosen = next(iter(capture.steps.values())) if step is None else capture.steps.get(step)
     if chosen is None:
         raise ContractLintError(f"holds no step {step!r}, only {names}", place)
-    target = capture.manifest.provenance.target
+    target, effort = capture.manifest.provenance.target, capture.manifest.provenance.effort
     module = chosen.optimized if stage == "optimized" else chosen.partitioned
     if module is None:
         raise ContractLintError(f"holds no {stage} module of step {chosen.name}: it was not compiled that far", place)
-    return Program(chosen.name, module, mesh or chosen.mesh, chosen.facts, lambda: chosen.proto, target, stage)
+    return Program(chosen.name, module, mesh or chosen.mesh, chosen.facts, lambda: chosen.proto, target, stage, effort)
 
 
 def _read(path: Path) -> bytes:
@@ -151,7 +155,23 @@ def roofline_of(program: Program, target: str | None = None) -> Roofline:
     except ValueError as error:
         raise ContractLintError(f"--target {name!r}: {error}") from None
     need = memory_of(program).need_bytes if _knows_memory(program) else None
-    return roofline(cost(program.module), collectives(program.module, program.mesh), parsed, need)
+    found = roofline(cost(program.module), collectives(program.module, program.mesh), parsed, need)
+    found.assumptions = (*_compiled(program, parsed), *found.assumptions)
+    return found
+
+
+def _compiled(program: Program, target: TargetName | None) -> Iterator[str]:
+    """What the program of a capture was compiled for, and what that means for a bound on `target`."""
+    from .forecast import FAST, target_named  # the other ledgers need no rules
+
+    if program.target is None:
+        return
+    own = target_named(program.target)
+    other = own is not None and target is not None and own.platform != target.platform
+    meant = f", not for {target.text}: its compiler makes other kernels and collectives" if target and other else ""
+    yield f"the program was compiled for {program.target} at effort {program.effort}{meant}"
+    if program.effort == "fast" and own is not None and own.platform == "tpu":
+        yield FAST
 
 
 def _knows_memory(program: Program) -> bool:
@@ -161,4 +181,5 @@ def _knows_memory(program: Program) -> bool:
 
 def summary_of(program: Program) -> SummaryLedger:
     """The program at a glance; without memory where nothing is known of it."""
-    return summary(program.module, program.mesh, memory_of(program) if _knows_memory(program) else None)
+    known = memory_of(program) if _knows_memory(program) else None
+    return summary(program.module, program.mesh, known, program.target, program.effort)

@@ -130,7 +130,11 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
     work = _table(("Instructions",), ("count",))
     for name, count in list(ledger.opcodes.items())[:12]:
         work.add_row(one_line(name), f"{count:,}")
-    parts: list[RenderableType] = ["", work]
+    parts: list[RenderableType] = [
+        *([Text(f"compiled for {one_line(ledger.target)} at effort {ledger.effort}")] if ledger.target else []),
+        "",
+        work,
+    ]
     if ledger.custom_calls:
         calls = _table(("Custom calls",), ("count",))
         for name, count in list(ledger.custom_calls.items())[:12]:

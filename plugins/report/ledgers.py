@@ -12,6 +12,7 @@ from ...hlo_tools.roofline import Roofline
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import TensorLedger
 from .ledger_text import collectives_text, memory_text, summary_text, tensors_text
+from .markdown import escape
 from .roofline import roofline_markdown, roofline_text
 
 Ledger = CollectiveLedger | MemoryLedger | TensorLedger | SummaryLedger | Roofline
@@ -50,6 +51,8 @@ def markdown(ledger: Ledger) -> str:
     }
     if isinstance(ledger, SummaryLedger):
         parts = [f"### {ledger.module}: {ledger.instructions:,} instructions, {ledger.partitions:,} partitions\n"]
+        if ledger.target is not None:
+            parts.append(f"Compiled for {escape(ledger.target)} at effort {escape(str(ledger.effort))}.\n")
         parts.append(collectives_markdown(ledger.collectives))
         parts += [memory_markdown(ledger.memory)] if ledger.memory is not None else []
         return "\n".join(parts)

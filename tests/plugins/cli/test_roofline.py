@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import subprocess
 from collections.abc import Callable
@@ -44,6 +46,67 @@ def test_hardware_gives_a_bound_by_resource(cli: Run, dump: str) -> None:
     text = cli("hlo", "roofline", dump, "--target", "tpu:v5e:2x2", env={"COLUMNS": "80"}).stdout
     assert max(map(len, text.splitlines())) <= 80
     assert text.startswith("small: 524 kFLOP a step on each of 4 devices; at least")
+
+
+def capture(folder: Path, target: str, effort: str) -> str:
+    shape = {"shape": [64, 64], "local_shape": [64, 64], "dtype": "bfloat16", "spec": [[], []], "bytes": 64 * 64 * 2}
+    facts = {
+        "step": "train",
+        "entry": "m:build",
+        "argument_names": ["x"],
+        "arguments": [{"argument": "x", "path": "", "parameter": 0} | shape],
+        "jaxpr": {"equations": 1},
+    }
+    files = {
+        "train/facts.json": json.dumps(facts).encode(),
+        "train/stderr.txt": b"",
+        "train/optimized.hlo.txt.gz": gzip.compress(HLO.encode()),
+    }
+    (folder / "cap/train").mkdir(parents=True)
+    for name, data in files.items():
+        (folder / "cap" / name).write_bytes(data)
+    manifest = {
+        "schema_version": 1,
+        "provenance": {"tool": "0", "python": "3", "contract_digest": "d", "target": target, "effort": effort},
+        "devices": 4,
+        "device_kind": "x",
+        "mesh": {"axes": {"data": 2, "fsdp": 2}},
+        "steps": ["train"],
+        "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+    }
+    (folder / "cap/manifest.json").write_text(json.dumps(manifest))
+    return "cap"
+
+
+@pytest.mark.parametrize(
+    ("own", "effort", "asked", "fast", "other"),
+    [
+        ("tpu:v5e:2x2", "fast", None, True, False),
+        ("tpu:v5e:2x2", "full", "tpu:v6e:2x2", False, False),
+        ("tpu:v5e:2x2", "fast", "cuda:h100:1x4", True, True),
+        ("cpu:4", "full", "tpu:v5e:2x2", False, True),
+        ("cpu:4", "full", None, False, False),
+    ],
+)
+def test_a_capture_says_what_it_was_compiled_for(
+    cli: Run, tmp_path: Path, own: str, effort: str, asked: str | None, fast: bool, other: bool
+) -> None:
+    source = capture(tmp_path, own, effort)
+    more = ("--target", asked) if asked else ()
+    said = json.loads(cli("hlo", "roofline", source, *more, "--format", "json").stdout)["assumptions"]
+    assert said[0].startswith(f"the program was compiled for {own} at effort {effort}")
+    assert (f"not for {asked}" in said[0]) is other
+    assert ("at full effort it may move fewer bytes" in said[1]) is fast
+    for form in ("text", "markdown"):
+        text = cli("hlo", "summary", source, "--format", form, env={"COLUMNS": "80"}).stdout
+        assert f"ompiled for {own} at effort {effort}" in text
+    data = json.loads(cli("hlo", "summary", source, "--format", "json").stdout)
+    assert (data["target"], data["effort"]) == (own, effort)
+
+
+def test_a_dump_was_compiled_for_nothing_that_is_known(cli: Run, dump: str) -> None:
+    for ledger in ("roofline", "summary"):
+        assert "ompiled for" not in cli("hlo", ledger, dump).stdout
 
 
 def test_without_hardware_there_is_no_time(cli: Run, dump: str) -> None:

@@ -8,15 +8,19 @@ from itertools import combinations
 from .pool import Entry, Key
 from .relation import Relation
 from .rewrites import SPELLINGS
+from .rewrites.narrowed import NARROWED
 from .rewrites.spelling import Spelling
+from .rewrites.widened import WIDENED
 
 SAME = "the same executions and elements"
 
 
 def choices() -> Iterator[tuple[Spelling, ...]]:
-    """No spelling, then each alone, then two, then all."""
+    """No spelling, then each alone, then two, and so on; never one and its opposite."""
     for number in range(len(SPELLINGS) + 1):
-        yield from combinations(SPELLINGS, number)
+        for chosen in combinations(SPELLINGS, number):
+            if WIDENED not in chosen or NARROWED not in chosen:
+                yield chosen
 
 
 def ignoring(key: Key, spellings: tuple[Spelling, ...]) -> Key:

@@ -72,6 +72,19 @@ def test_narrowed_needs_readers_that_round(ledger: Ledger, module: Text) -> None
         assert "narrowed" not in found.used() and found.remainder_elements, name
 
 
+def test_narrowed_on_the_way_out_of_a_loop(ledger: Ledger, loop: Text) -> None:
+    head = "  %shard = f32[4] get-tuple-element(%c), index=1\n  %total = f32[8] get-tuple-element(%c), index=2\n"
+    tail = "  ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, %shard, %sum)"
+    gathered = f"  %g = f32[8] all-gather(%shard), {GATHER}\n"
+    read = f"  %p = f32[] dot(%g, %total), {PRODUCT}\n  %sum = f32[8] broadcast(%p), dimensions={{}}\n"
+    added = "  %sum = f32[8] add(%g, %total)\n"
+    outside = f"  %n = bf16[4] convert(%x)\n  %h = bf16[8] all-gather(%n), {GATHER}"
+    left = ledger(loop(head + "  %sum = f32[8] negate(%total)\n" + tail, before=outside))
+    found = explain(ledger(loop(head + gathered + read + tail)), left)
+    assert found.complete and found.used() == {"hoisted": 3, "narrowed": 3}
+    assert not explain(ledger(loop(head + gathered + added + tail)), left).complete
+
+
 def test_narrowed_moves_only(ledger: Ledger, module: Text) -> None:
     """A sum of rounded terms is another sum."""
 

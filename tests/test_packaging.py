@@ -132,6 +132,8 @@ def metadata(wheel: Path) -> Message:
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, source: Path) -> None:
     modules = [path.relative_to(source) for floor in FLOORS for path in (source / floor).rglob("*.py")]
+    described = (source / "runtime" / "targets" / "gpus").glob("*.txtpb")
+    modules += [path.relative_to(source) for path in described]
     expected = {f"contract_lint/{path.as_posix()}" for path in modules}
     expected |= {"contract_lint/__init__.py", "contract_lint/__main__.py", "contract_lint/py.typed"}
     with zipfile.ZipFile(wheel) as archive:
@@ -254,15 +256,20 @@ def test_extras_resolve_where_their_accelerator_exists(wheel: Path) -> None:
     assert not any("tpu" in name for name in arm)
 
 
-def test_the_pinned_versions_satisfy_what_is_asked_for() -> None:
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_the_pinned_versions_satisfy_what_is_asked_for(python: str) -> None:
+    here = {**LINUX, "python_version": python, "python_full_version": f"{python}.0"}
     project = PROJECT["project"]
     asked = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
     lines = (line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#"))
-    pins: dict[str, list[str]] = {}
+    pins: dict[str, str] = {}
     for pin in map(Requirement, lines):
         (exact,) = pin.specifier
         assert exact.operator == "==", f"{pin} pins nothing"
-        pins.setdefault(canonicalize_name(pin.name), []).append(exact.version)
+        if pin.marker is None or pin.marker.evaluate(here):
+            assert canonicalize_name(pin.name) not in pins, f"{pin.name} is pinned twice"
+            pins[canonicalize_name(pin.name)] = exact.version
     for each in map(Requirement, asked):
-        for version in pins.get(canonicalize_name(each.name), []):
+        version = pins.get(canonicalize_name(each.name))
+        if version is not None and (each.marker is None or each.marker.evaluate(here)):
             assert each.specifier.contains(version), f"constraints.txt has {each.name} {version}, asked is {each}"

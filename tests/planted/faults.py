@@ -89,6 +89,19 @@ FAULTS = (
     # Callbacks left in.
     Fault(
         "debug-print",
+        "dense_fsdp",
+        (
+            (
+                "layers/mlp.py",
+                "        w_FD = gathered(",
+                '        jax.debug.print("inner {}", jnp.max(inner_BSF))\n        w_FD = gathered(',
+            ),
+        ),
+        code="JIT202",
+        marker=("layers/mlp.py", "jax.debug.print"),
+    ),
+    Fault(
+        "debug-print",
         "plain_flax",
         (
             (
@@ -100,19 +113,6 @@ FAULTS = (
         code="JIT202",
         marker=(PLAIN, "jax.debug.print"),
         run=True,
-    ),
-    Fault(
-        "debug-print",
-        "dense_fsdp",
-        (
-            (
-                "layers/mlp.py",
-                "        w_FD = gathered(",
-                '        jax.debug.print("inner {}", jnp.max(inner_BSF))\n        w_FD = gathered(',
-            ),
-        ),
-        code="JIT202",
-        marker=("layers/mlp.py", "jax.debug.print"),
     ),
     Fault(
         "io-callback",

@@ -26,8 +26,7 @@ def planted(folder: Path, example: str, size: str, edits: tuple[tuple[str, str, 
 # The small twins of the first two are the examples themselves, which test_broken_promises holds to their contracts.
 CLEAN = [
     ("shard_map_dp", "small"),
-    ("equinox_optax", "small"),
-    pytest.param("linen_trainstate", "small", marks=pytest.mark.slow),
+    *(pytest.param(example, "small", marks=pytest.mark.slow) for example in ("equinox_optax", "linen_trainstate")),
     *(pytest.param(example, "large", marks=pytest.mark.slow) for example in sorted(SIZES)),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -32,7 +33,7 @@ def run(group: click.Group, argv: list[str] | None = None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        _usage(error)
         return USAGE
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
@@ -43,6 +44,14 @@ def run(group: click.Group, argv: list[str] | None = None) -> int:
         return BROKEN_PIPE
     except Exception as error:
         return _failed(error, _debug(arguments))
+
+
+def _usage(error: click.ClickException) -> None:
+    from .output import folded
+
+    shown = io.StringIO()
+    error.show(shown)
+    click.echo(folded(shown.getvalue()), err=True, nl=False)
 
 
 def _failed(error: Exception, debug: bool) -> int:

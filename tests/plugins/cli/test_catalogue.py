@@ -41,9 +41,14 @@ def test_targets_as_text(cli: Run, columns: int) -> None:
 
 def test_sentences_on_standard_error_fold_where_a_width_is_known(cli: Run) -> None:
     name = "-".join(["part"] * 10)
-    said, whole = (cli("explain", name, env=env).stderr for env in ({"COLUMNS": "60"}, {}))
+    env = {"COLUMNS": "60"}
+    said, whole = (cli("explain", name, env=each).stderr for each in (env, {}))
     assert max(map(len, said.splitlines())) <= 60 < max(map(len, whole.splitlines()))
     assert said.split() == whole.split()
+    usage = cli(
+        "init", "m:build", "-o", "a/folder/that/is/named/at/some/length/first.yaml", "--target", "cpu:8", env=env
+    )
+    assert usage.returncode == 2 and max(map(len, usage.stderr.splitlines())) <= 60
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.code)

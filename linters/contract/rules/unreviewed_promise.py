@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ....contracts.key import Key, format_key
+from ....contracts.key import Key
 from ....contracts.load import LoadedContract
 from ...rule import Rule
 from ..view import View
@@ -48,7 +48,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         return
     count = len(marked)
     places = [loaded.place(key) for key in marked]
-    listed = [f"{place.path}:{place.line} {format_key(key[:-1])}" for key, place in zip(marked, places, strict=True)]
+    listed = [f"{place.path}:{place.line}" for place in places]
     yield view.finding(
         RULE,
         marked[0],
@@ -56,8 +56,8 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         "nobody",
         subject=MARK,
         evidence=(", ".join(listed[:FIRST]) + (f" and {count - FIRST} more" if count > FIRST else ""),),
-        help=f"`contract-lint hlo collectives CAPTURE` shows where each comes from; then take its `{MARK}` away",
-        details={"count": count, "places": [f"{place.path}:{place.line}" for place in places]},
+        help="see each in `contract-lint hlo collectives CAPTURE`, then unmark it",
+        details={"count": count, "places": listed},
     )
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from ...contracts.errors import ContractLintError
@@ -64,6 +65,7 @@ def verify(
             from .capture import capture_targets
             from .effort import proven
 
+            Thread(target=_import_the_rest, daemon=True).start()
             options: dict[str, Any] = {"run": run, "steps": steps, "cache": cache, "python": python, "timeout": timeout}
             captures = capture_targets(loaded, targets, effort=effort, say=tell, **options)
             captures = proven(loaded, captures, tell, **options)
@@ -76,6 +78,14 @@ def verify(
         _require_run(captures, tell)
     tell("judging")
     return judged(loaded, captures, verb="verify", run=run, filters=filters)
+
+
+def _import_the_rest() -> None:
+    """Import what judging and the report need, while the compiler is at work in its own process."""
+    from ...linters.registry import rules
+    from ..report import text  # noqa: F401
+
+    rules()
 
 
 def read_captures(folder: Path, targets: Sequence[str], say: Say) -> list[Capture]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...contracts.errors import ContractLintError
+from .dumping import PARTITIONER, dump_options
 from .protocol import Effort
 
 _NAME = re.compile(r"cpu:([1-9][0-9]{0,4})")
@@ -72,9 +73,4 @@ class CpuTarget:
         return np.array(self.devices()[: self.device_count], dtype=object).reshape(tuple(axes.values()))
 
     def compiler_options(self, dump: Path) -> dict[str, Any]:
-        return {
-            "xla_dump_to": str(dump),
-            "xla_dump_hlo_as_text": True,
-            "xla_dump_hlo_as_proto": True,
-            "xla_dump_hlo_pass_re": "spmd-partition.*|.*shardy.*",
-        }
+        return dump_options(dump, PARTITIONER)

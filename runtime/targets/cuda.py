@@ -16,6 +16,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.target_name import TargetName, parse_target
 from ..request import StepFailure
 from .arrange import arranged
+from .dumping import dump_options
 from .protocol import Effort
 from .readiness import readiness
 
@@ -68,11 +69,7 @@ class CudaTarget:
         return arranged(self.parsed, self.devices(), axes, dcn)
 
     def compiler_options(self, dump: Path) -> dict[str, Any]:
-        return {
-            "xla_dump_to": str(dump),
-            "xla_dump_hlo_as_text": True,
-            "xla_dump_hlo_as_proto": True,
-        }
+        return dump_options(dump)
 
 
 def described(kind: str) -> str | None:

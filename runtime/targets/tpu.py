@@ -17,6 +17,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.target_name import TargetName, parse_target
 from ..request import StepFailure
 from .arrange import arranged
+from .dumping import PARTITIONER, dump_options
 from .protocol import Effort
 from .readiness import readiness
 
@@ -85,12 +86,7 @@ class TpuTarget:
         return arranged(self.parsed, self.devices(), axes, dcn)
 
     def compiler_options(self, dump: Path) -> dict[str, Any]:
-        return {
-            "xla_dump_to": str(dump),
-            "xla_dump_hlo_as_text": True,
-            "xla_dump_hlo_as_proto": True,
-            "xla_dump_hlo_pass_re": "spmd-partition.*|.*shardy.*",
-        }
+        return dump_options(dump, PARTITIONER)
 
 
 @lru_cache(maxsize=1)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.manifest import MeshFact
 from contract_lint.contracts.model import Contract
 from contract_lint.contracts.plan import plan_collectives, without_allowed
@@ -25,6 +24,7 @@ from contract_lint.hlo_tools.canonical import canonical, explain
 from contract_lint.hlo_tools.collectives import collectives
 from contract_lint.hlo_tools.module import parse_hlo
 from contract_lint.runtime.targets import target
+from contract_lint.runtime.targets.readiness import readiness
 
 MODELS: dict[str, dict[str, Any]] = {
     "tiny": {"layers": 4, "d_model": 128, "heads": 4, "kv_heads": 4, "d_ff": 512, "vocab": 512, "sequence": 128},
@@ -92,11 +92,10 @@ CASES = [
 
 def compiled(name: str, plan: Plan, preset: str, effort: str, folder: Path) -> tuple[str, str, MeshFact]:
     """The partitioned and the optimised program, and the mesh they were made for."""
-    try:
-        chosen = target(name)
-        chosen.require()
-    except ContractLintError as error:
-        pytest.skip(error.message)
+    found = readiness(name.partition(":")[0])
+    if not found.ready:
+        pytest.skip(f"{found.missing}; {found.help}")
+    chosen = target(name)
     axes = plan.sizes(chosen.device_count)
     slices = int(name.rpartition("slices=")[2]) if "slices=" in name else 1
     request = {

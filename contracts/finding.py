@@ -51,8 +51,9 @@ class Finding:
 
     `message` is one sentence that says what is wrong, with the numbers. `subject` names the thing at
     fault (a tensor path, a contract key, a collective's kind and axes) without line numbers: rule, step,
-    subject and file make the fingerprint, so it survives line shifts and is the same on every target. `details`
-    holds the machine-readable facts (kind, axes, path, ...) that a deviation's `match` compares with.
+    subject and file make the fingerprint, so it survives line shifts and is the same on every target. `ordinal` counts
+    those that agree in all of these, in the order of their lines (see `tell_apart`). `details` holds the
+    machine-readable facts (kind, axes, path, ...) that a deviation's `match` compares with.
     """
 
     code: str
@@ -74,12 +75,14 @@ class Finding:
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
     status: Status = "new"
     caused_by: str | None = None
+    ordinal: int = 0
 
     @property
     def fingerprint(self) -> str:
-        """Sixteen hex digits over code, step, subject and the file's path."""
+        """Sixteen hex digits over code, step, subject, the file's path and, from the second on, the ordinal."""
         path = self.location.path if self.location else ""
-        identity = "\0".join((self.code, self.step or "", path, self.subject))
+        count = (str(self.ordinal),) if self.ordinal else ()
+        identity = "\0".join((self.code, self.step or "", path, self.subject, *count))
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
@@ -134,6 +137,31 @@ def _fix_as_json(fix: Fix | None) -> dict[str, Any] | None:
             for edit in fix.edits
         ],
     }
+
+
+def tell_apart(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, those of several lines that share a fingerprint on one target numbered in the order of the lines.
+
+    Numbers instead of lines: a fingerprint stays when the file shifts. The lines of all targets are counted together,
+    so one line has one number on each. What has but one line on every target keeps its fingerprint, whatever line that
+    is. For findings that no `caused_by` refers to yet.
+    """
+    found = list(findings)
+    lines: dict[str, dict[tuple[str, ...], set[int]]] = {}
+    for finding in found:
+        lines.setdefault(finding.fingerprint, {}).setdefault(finding.targets, set()).add(_line(finding))
+    numbered = {
+        fingerprint: {line: number for number, line in enumerate(sorted(set().union(*by_target.values())))}
+        for fingerprint, by_target in lines.items()
+        if any(len(on_target) > 1 for on_target in by_target.values())
+    }
+    if not numbered:
+        return found
+    return [replace(f, ordinal=numbered.get(f.fingerprint, {}).get(_line(f), f.ordinal)) for f in found]
+
+
+def _line(finding: Finding) -> int:
+    return (finding.location.line if finding.location else None) or 0
 
 
 def merge_targets(findings: Iterable[Finding]) -> list[Finding]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from .document import Document, load_document
 from .errors import ContractLintError
 from .find import find_contracts
-from .finding import Finding, Location, sort_key
+from .finding import Finding, Location, sort_key, tell_apart
 from .key import Key
 from .model import Contract
 from .problems import UNREADABLE
@@ -74,7 +74,7 @@ def load_contract(
     document = load_document(path, root)
     if may_be_base and document.complete and "step" not in document.data:
         document.complete = False
-    contract, findings = None, list(document.problems)
+    contract, findings = None, tell_apart(document.problems)
     if document.data or document.complete:
         contract, more = validate(document)
         findings += more

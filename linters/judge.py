@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..contracts.finding import Finding, merge_targets, sort_key
+from ..contracts.finding import Finding, merge_targets, sort_key, tell_apart
 from ..contracts.load import LoadedContract
 from .registry import rules
 from .rule import Evidence
@@ -54,7 +55,7 @@ def judge(
     if loaded.contract is None:
         return judge_contract(loaded)
     steps = evidence_of(loaded, captures, run) if evidence is None else evidence
-    shown = [finding for each in steps for finding in fold(_judge_step(each))]
+    shown = [finding for each in _judged_apart(steps) for finding in fold(each)]
     found = fold_contract(_contract_findings(loaded), shown)
     judged = {capture.manifest.provenance.target for capture in captures}
     complete = run and judged >= {entry.target for entry in loaded.contract.targets}
@@ -62,6 +63,13 @@ def judge(
     unused = [finding for rule in rules("verdict") for finding in rule.check(verdict)]
     kinds: tuple[Evidence, ...] = ("contract", "trace", "program", "run") if run else ("contract", "trace", "program")
     return sorted(_suppressed(loaded, accept(verdict) + unused, kinds), key=sort_key)
+
+
+def _judged_apart(steps: Sequence[StepEvidence]) -> list[list[Finding]]:
+    """The findings of each step on each target, in the order of `steps`; lines are told apart."""
+    judged = [list(_judge_step(each)) for each in steps]
+    apart = iter(tell_apart(finding for each in judged for finding in each))
+    return [list(islice(apart, len(each))) for each in judged]
 
 
 def _judge_step(evidence: StepEvidence) -> Iterable[Finding]:

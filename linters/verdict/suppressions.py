@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ...contracts.comments import yaml_comments
-from ...contracts.finding import Finding, Location
+from ...contracts.finding import Finding, Location, tell_apart
 from ...contracts.problems import INVALID_SUPPRESSION, UNUSED_SUPPRESSION
 from ...contracts.suggest import nearest
 
@@ -86,7 +86,7 @@ def suppress(
         ]
         used.update(hits)
         marked.append(replace(finding, status="suppressed") if hits and finding.status == "new" else finding)
-    return marked + [found for entry in listed for found in _judge(entry, used, judged, known)]
+    return marked + tell_apart(found for entry in listed for found in _judge(entry, used, judged, known))
 
 
 def _judge(

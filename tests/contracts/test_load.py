@@ -155,3 +155,11 @@ def test_a_base_may_leave_out_what_others_give(tmp_path: Path) -> None:
     loaded = load_contract(path, root=tmp_path, may_be_base=True)
     assert loaded.contract is None and [finding.code for finding in loaded.findings] == ["JIT002"]
     assert {finding.code for finding in load_contract(path, root=tmp_path).findings} == {"JIT002", "JIT004"}
+
+
+def test_a_key_that_is_given_three_times_is_two_mistakes(tmp_path: Path) -> None:
+    path = tmp_path / "t.contract.yaml"
+    path.write_text("contract: 1\nname: one\nname: two\nname: three\nstep: { train: { entry: 'm:build' } }\n")
+    repeated = [finding for finding in load_contract(path).findings if finding.code == "JIT005"]
+    assert [finding.location.line for finding in repeated if finding.location] == [3, 4]
+    assert len({finding.fingerprint for finding in repeated}) == 2

@@ -95,7 +95,7 @@ def _compare(evidence: StepEvidence, rows: list[Collective], promised: Promised)
         yield RULE.finding(
             f"{first.kind} over {axes_text(row_axes(first))} travels in {dtype}, promised in {' and '.join(names)}: "
             f"{cost_text(found)}",
-            subject=f"{first.kind}:{','.join(row_axes(first))}:{name_at(frame, first)}",
+            subject=f"{first.kind}:{','.join(row_axes(first))}:{name_at(frame, first)}:{dtype}",
             location=place_at(frame) or evidence.place(key),
             key=key,
             instruction=first.name,

@@ -215,7 +215,27 @@ def test_the_totals_of_an_unplanned_line_are_those_of_its_rows(tmp_path: Path) -
     assert finding.found == "1 execution, 128 elements here; 2 executions, 144 elements in all"
     assert finding.expected == "1 execution, 16 elements"
     bare = found(tmp_path, "collectives: { expect: [] }\n", program)
-    assert [(each.expected, each.found) for each in bare[:1]] == [("none", "1 execution, 128 elements")]
+    assert [(each.expected, each.found) for each in bare] == [
+        ("none", "1 execution, 16 elements"),
+        ("none", "1 execution, 128 elements"),
+    ]
+
+
+def test_two_lines_of_one_function_are_two_findings(tmp_path: Path) -> None:
+    """Of one function, kind and axes: both are told, on every target the same, and a shifted file changes neither."""
+    program = gather("fsdp")
+    call = next(line for line in program.splitlines() if "%g = " in line).replace("%g =", "%h =")
+    call = call.replace("(%v)", "(%n)")
+    other = "  %n = f32[4,8]{1,0} negate(%v)\n"
+    both = program.replace("  ROOT %y", f"{other}{call.replace('source_line=7', 'source_line=9')}\n  ROOT %y")
+    contract = "collectives: { expect: [] }\n"
+    first, second = found(tmp_path, contract, both)
+    assert first.location is not None and second.location is not None
+    assert [(each.code, each.subject) for each in (first, second)] == [("SHD204", first.subject)] * 2
+    assert (first.location.line, second.location.line) == (7, 9) and first.fingerprint != second.fingerprint
+    shifted = found(tmp_path, contract, both.replace("source_line=7", "source_line=5"))
+    assert [each.fingerprint for each in shifted] == [first.fingerprint, second.fingerprint]
+    assert one(found(tmp_path, contract, program)).fingerprint == first.fingerprint
 
 
 def test_what_no_rewrite_explains_is_told_for_each_side(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...contracts.finding import Location
 from ...contracts.model import format_bytes
 from ...hlo_tools.memory import Buffer, MemoryLedger
+from ..cut import LARGEST, shown
 
-SHOWN = 10
 _SHARD = "shard parameters, optimizer state and gradients over more devices (FSDP, ZeRO)"
 _ADVICE = {
     "activation_saved": "rematerialise more (jax.checkpoint around a layer), or use more microbatches",
@@ -29,12 +29,12 @@ def by_source(ledger: MemoryLedger) -> tuple[str, ...]:
         groups.setdefault(buffer.source or buffer.scope or "no source line", []).append(buffer)
     ordered = sorted(groups.items(), key=lambda item: (-sum(b.bytes for b in item[1]), item[0]))
     lines = []
-    for source, buffers in ordered[:SHOWN]:
+    for source, buffers in ordered:
         largest = max(buffers, key=lambda b: (b.bytes, b.name))
         count = f"{len(buffers)} buffer{'s' * (len(buffers) != 1)}"
         total = format_bytes(sum(b.bytes for b in buffers))
         lines.append(f"{total} in {count} at {source}: {largest.class_}, largest {largest.shape or largest.name}")
-    return tuple(lines)
+    return shown(lines, most=LARGEST)
 
 
 def largest_class(ledger: MemoryLedger) -> str | None:

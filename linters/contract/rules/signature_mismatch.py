@@ -32,6 +32,7 @@ from typing import Any
 
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
+from ...cut import in_a_line
 from ...rule import Rule
 from ..view import View
 
@@ -83,7 +84,7 @@ def _agreed(inputs: list[list[list[Any]]], promised: list[int | None]) -> tuple[
 
 
 def _shapes(shapes: list[Any]) -> str:
-    return " or ".join(str(shape)[:60] for shape in shapes[:3])
+    return in_a_line((str(shape)[:60] for shape in shapes), 3, " or ")
 
 
 RULE = Rule(

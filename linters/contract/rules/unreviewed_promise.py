@@ -34,6 +34,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.key import Key
 from ....contracts.load import LoadedContract
+from ...cut import in_a_line
 from ...rule import Rule
 from ..view import View
 
@@ -55,7 +56,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         f"{count} {'promises are' if count > 1 else 'promise is'} still marked `{MARK}`: found by init, confirmed by "
         "nobody",
         subject=MARK,
-        evidence=(", ".join(listed[:FIRST]) + (f" and {count - FIRST} more" if count > FIRST else ""),),
+        evidence=(in_a_line(listed, FIRST),),
         help="see each in `contract-lint hlo collectives CAPTURE`, then unmark it",
         details={"count": count, "places": listed},
     )

@@ -26,6 +26,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
+from ...cut import LARGEST, shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..limits import confidence, device_bytes
@@ -47,9 +48,12 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         confidence=confidence(evidence),
         expected=f"at most {section.hbm:,} bytes",
         found=f"{ledger.need_bytes:,} bytes",
-        evidence=tuple(
-            f"{format_bytes(b.bytes)} {b.class_} {b.name} {b.shape} at {b.source or 'no source line'}"
-            for b in ledger.buffers[:10]
+        evidence=shown(
+            (
+                f"{format_bytes(b.bytes)} {b.class_} {b.name} {b.shape} at {b.source or 'no source line'}"
+                for b in ledger.buffers
+            ),
+            most=LARGEST,
         ),
         help="shrink the largest buffers listed here, or raise the budget",
     )

@@ -27,6 +27,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
+from ...cut import LARGEST, shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..limits import FIXED_CLASSES, confidence
@@ -50,11 +51,14 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             confidence=confidence(evidence, fixed=name in FIXED_CLASSES),
             expected=f"at most {budget:,} bytes",
             found=f"{used:,} bytes",
-            evidence=tuple(
-                f"{format_bytes(b.bytes)} {b.name} {b.shape} at {b.source or 'no source line'}"
-                for b in ledger.buffers
-                if b.class_ == name
-            )[:10],
+            evidence=shown(
+                (
+                    f"{format_bytes(b.bytes)} {b.name} {b.shape} at {b.source or 'no source line'}"
+                    for b in ledger.buffers
+                    if b.class_ == name
+                ),
+                most=LARGEST,
+            ),
             help="shrink this class, or raise its budget",
             details={"class": name},
         )

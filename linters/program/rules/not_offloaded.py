@@ -55,7 +55,7 @@ def _activations(evidence: StepEvidence, key: str) -> Iterator[Finding]:
     if _made_on_host(evidence):
         return
     remats = evidence.facts.jaxpr.remats if evidence.facts.jaxpr else []
-    policies = tuple(f"jax.checkpoint with policy {remat.policy or 'none'}" for remat in remats[:10])
+    policies = shown((f"jax.checkpoint with policy {remat.policy or 'none'}" for remat in remats), most=10)
     place = next((frame_location(remat.frames) for remat in remats if remat.frames), None)
     yield RULE.finding(
         "no value of the program is kept in host memory; the contract offloads activations",

@@ -33,6 +33,7 @@ from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
 from ....hlo_tools.shape import Shape
 from ....hlo_tools.tensors import Tensor
+from ...cut import LARGEST, shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 
@@ -63,10 +64,13 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         key=key,
         expected=f"at most {limit:.0%} of padding",
         found=f"{padding / plain:.0%}",
-        evidence=tuple(
-            f"{tensor.path}: {shape.text} takes {format_bytes(shape.padded_bytes)} for {format_bytes(shape.bytes)}"
-            for tensor, shape in worst[:10]
-            if shape.padded_bytes > shape.bytes
+        evidence=shown(
+            (
+                f"{tensor.path}: {shape.text} takes {format_bytes(shape.padded_bytes)} for {format_bytes(shape.bytes)}"
+                for tensor, shape in worst
+                if shape.padded_bytes > shape.bytes
+            ),
+            most=LARGEST,
         ),
         help="split another dimension of the arrays listed first, or make their last dimension a multiple of its tile",
         details={"padding_bytes": padding, "bytes": plain},

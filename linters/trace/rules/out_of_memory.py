@@ -31,8 +31,9 @@ from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
 from ....hlo_tools.memory import MemoryLedger
 from ....hlo_tools.messages import OutOfMemory
+from ...cut import LARGEST, shown
 from ...evidence import StepEvidence, frame_location
-from ...program.buffers import SHOWN, advice, by_source, first_place, largest_class
+from ...program.buffers import advice, by_source, first_place, largest_class
 from ...program.limits import OUT_OF_MEMORY, available_bytes, confidence, refusal
 from ...rule import Rule
 
@@ -76,8 +77,9 @@ def _evidence(ledger: MemoryLedger | None, said: OutOfMemory | None, message: st
     first = message.strip().splitlines()[0] if message.strip() else ""
     if ledger is not None:
         return (*by_source(ledger), *_classes(ledger), first)
-    listed = said.allocations[:SHOWN] if said is not None else ()
-    return (*(f"{format_bytes(a.size_bytes)} {a.shape} {a.op_name or a.label}".strip() for a in listed), first)
+    listed = said.allocations if said is not None else ()
+    largest = (f"{format_bytes(a.size_bytes)} {a.shape} {a.op_name or a.label}".strip() for a in listed)
+    return (*shown(largest, most=LARGEST), first)
 
 
 def _classes(ledger: MemoryLedger) -> tuple[str, ...]:

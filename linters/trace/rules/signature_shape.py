@@ -26,6 +26,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....contracts.key import format_key
+from ...cut import in_a_line
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..signatures import undeclared
@@ -37,7 +38,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         if batch is not None and item.leaf.shape[:1] != [batch.size]:
             continue  # the batch itself is another one, which is reported once
         key = format_key(("step", evidence.name, "signatures", item.name))
-        declared = " or ".join(str(shape) for shape in item.declared[:3])
+        declared = in_a_line(map(str, item.declared), 3, " or ")
         yield RULE.finding(
             f"input {item.leaf.path} is {item.leaf.shape}, the contract declares {declared}",
             subject=key,

@@ -14,14 +14,16 @@ from ....hlo_tools.canonical import canonical
 from ....hlo_tools.capture import Capture, StepCapture
 from ....hlo_tools.memory import memory
 from ....hlo_tools.tensors import Tensor, TensorLedger, tensors
+from ....linters.cut import in_a_line
 from ....linters.trace.rules.remat_policy import remat_of
 from ..tabulate import unknown_loops
 from .logical import named_placements
 from .patterns import Spec, placement_rules
+from .schedule import schedule_counters
 
 REVIEW = "found by init, not yet confirmed"
 SHOWN_LINES = 2
-"""Source lines that a mark names."""
+"""Source lines that a mark names, counters that a note does."""
 KIB, MIB = 1 << 10, 1 << 20
 HEADROOM = 1.1
 """The memory promise is what was found and a tenth: compilers differ by a few per cent from version to version."""
@@ -119,10 +121,20 @@ class _Sections:
             return None
         for copies, name in _SLOTS.items():
             if slots == sorted(parameters * copies):
-                return {"name": name, "placement": "parameters"}
+                return {"name": name, "placement": "parameters"} | self.schedule()
         counts = f"{len(slots)} slots for {len(parameters)} parameters"
         self.notes.append(f"optimizer: {counts} are not one or two for each, placed as it is")
         return None
+
+    def schedule(self) -> dict[str, bool]:
+        """Known by the one counter of the optimizer's state that no slot stands beside; without one there is none."""
+        counters = schedule_counters(self.ledger.rows)
+        if len(counters) > 1:
+            self.notes.append(
+                f"optimizer.schedule: {len(counters)} counters look like a schedule's "
+                f"({in_a_line(counters, SHOWN_LINES)}); a contract knows of one"
+            )
+        return {"schedule": True} if len(counters) == 1 else {}
 
     def parameters(self) -> dict[str, Any] | None:
         if self.capture.manifest.mesh is None:  # without axes there is nothing that a rule could say

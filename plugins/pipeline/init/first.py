@@ -65,7 +65,7 @@ def first_contract(
         tell("judging the draft")
         report = _judged(data, notes, out, looked)
         if findings := _open(report):
-            data = data | {"deviations": list(map(_deviation, findings))}
+            data = data | {"deviations": _deviations(findings)}
             report = _judged(data, notes, out, looked)
         return report
 
@@ -86,6 +86,14 @@ def _judged(data: dict[str, Any], notes: Sequence[str], out: Path, looked: Looke
 
 def _open(report: Report) -> list[Finding]:
     return [root.finding for root in report.new_roots() if root.finding.severity != "info"]
+
+
+def _deviations(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """One for each rule and subject: it accepts those of every line."""
+    first: dict[tuple[str, str], Finding] = {}
+    for finding in findings:
+        first.setdefault((finding.code, finding.subject), finding)
+    return list(map(_deviation, first.values()))
 
 
 def _deviation(finding: Finding) -> dict[str, Any]:

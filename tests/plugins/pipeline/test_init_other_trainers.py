@@ -21,13 +21,15 @@ def cli(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("example", "mesh", "donated"),
+    ("example", "mesh", "donated", "schedule"),
     [
-        ("linen_trainstate", "data=8", ["state"]),
-        ("equinox_optax", "data=2,fsdp=4", ["model", "opt_state"]),
+        ("linen_trainstate", "data=8", ["state"], True),
+        ("equinox_optax", "data=2,fsdp=4", ["model", "opt_state"], False),
     ],
 )
-def test_the_first_contract_passes_unchanged(tmp_path: Path, example: str, mesh: str, donated: list[str]) -> None:
+def test_the_first_contract_passes_unchanged(
+    tmp_path: Path, example: str, mesh: str, donated: list[str], schedule: bool
+) -> None:
     shutil.copy(EXAMPLES / example / "train.py", tmp_path)
     done = cli(tmp_path, "init", "train:build", "--target", "cpu:8", "--mesh", mesh)
     assert done.returncode == 0, done.stderr
@@ -35,6 +37,7 @@ def test_the_first_contract_passes_unchanged(tmp_path: Path, example: str, mesh:
     assert loaded.findings == [] and loaded.contract is not None
     contract = loaded.contract
     assert contract.step["train"].donate == donated
+    assert contract.optimizer is not None and contract.optimizer.schedule is schedule
     assert contract.model is not None and contract.collectives is not None and contract.deviations == []
     written = (tmp_path / "train.contract.yaml").read_bytes()
     for extra in ([], ["--run"]):

@@ -39,7 +39,8 @@ class SourceText:
 
     `path` is the path as shown in findings, `file` the absolute one that tells which module this is. `text` keeps the
     file's own line ends. A notebook's text is that of its cells, one after another, magics blanked; `notebook` knows
-    where each line came from.
+    where each line came from, and places are counted in the text until a report is made. `problem` says why there is
+    no text (it is empty then), `problem_line` where.
     """
 
     path: str
@@ -49,6 +50,8 @@ class SourceText:
     encoding: str = "utf-8"
     bom: bool = False
     notebook: Notebook | None = field(default=None, compare=False)
+    problem: str | None = None
+    problem_line: int | None = None
 
     @cached_property
     def lines(self) -> list[str]:
@@ -86,6 +89,19 @@ class SourceText:
 def digest_of(data: bytes) -> str:
     """The content's name: 32 hex digits."""
     return blake2b(data, digest_size=16).hexdigest()
+
+
+def read_source(path: str, content: bytes, file: str = "") -> SourceText:
+    """The source that `content` holds, or a SourceText without text whose `problem` says why."""
+    try:
+        return source_text(content, path, file)
+    except Unreadable as error:
+        return SourceText(path, "", digest_of(content), file, problem=error.reason, problem_line=error.line)
+
+
+def plain_source(path: str, text: str, file: str = "") -> SourceText:
+    """Text that is at hand as a string: an example, or what an editor holds."""
+    return SourceText(path, text, digest_of(text.encode("utf-8", "surrogatepass")), file)
 
 
 def source_text(data: bytes, path: str, file: str = "") -> SourceText:
@@ -129,7 +145,7 @@ def _declared(body: bytes) -> str | None:
         if match is not None:
             name = match[1].decode("ascii", "replace")
             plain = name.lower().replace("_", "-")
-            if plain == "utf-8" or plain.startswith("utf-8-"):
+            if plain in ("utf-8", "utf8") or plain.startswith("utf-8-"):
                 return "utf-8"
             if _is_text(name):
                 return name

@@ -16,16 +16,18 @@ SEVERITY_RANK: dict[str, int] = {"info": 0, "warning": 1, "error": 2}
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a file. Lines and columns are 1-based; None where unknown."""
+    """A place in a file. Lines and columns are 1-based; None where unknown. In a notebook they count within `cell`."""
 
     path: str
     line: int | None = None
     column: int | None = None
     end_line: int | None = None
     end_column: int | None = None
+    cell: int | None = None
 
     def __str__(self) -> str:
-        return ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
+        cell = None if self.cell is None else f"cell {self.cell}"
+        return ":".join(str(part) for part in (self.path, cell, self.line, self.column) if part is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class Finding:
             "column": place.column,
             "end_line": place.end_line,
             "end_column": place.end_column,
+            "cell": place.cell,
             "key": self.key,
             "instruction": self.instruction,
             "expected": self.expected,
@@ -132,6 +135,7 @@ def _fix_as_json(fix: Fix | None) -> dict[str, Any] | None:
                 "column": edit.location.column,
                 "end_line": edit.location.end_line,
                 "end_column": edit.location.end_column,
+                "cell": edit.location.cell,
                 "text": edit.text,
             }
             for edit in fix.edits

@@ -1,8 +1,8 @@
 """Findings suppressed beside the line they are on: `# contract-lint: ignore[SHD001] reason`.
 
 A comment names one or more rules by code or name and says why. It marks every finding of these rules on its own line
-as suppressed; the finding stays in every report. A comment that suppresses nothing is a finding, and so is one
-without a reason, which suppresses nothing either.
+as suppressed (in source: on its statement, and `ignore-file` in the whole file); the finding stays in every report. A
+comment that suppresses nothing is a finding, and so is one without a reason, which suppresses nothing either.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from ...contracts.finding import Finding, Location, tell_apart
 from ...contracts.problems import INVALID_SUPPRESSION, UNUSED_SUPPRESSION
 from ...contracts.suggest import nearest
 
-_COMMENT = re.compile(r"#\s*contract-lint\s*:\s*(?P<word>\w+)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)", re.DOTALL)
+_COMMENT = re.compile(r"#\s*contract-lint\s*:\s*(?P<word>[\w-]+)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)", re.DOTALL)
 
 Comments = Callable[[str], Iterable[tuple[int, int, str]]]
 """A text's comments as (line, column, text from `#` on), 1-based."""
+FILE = "ignore-file"
+"""The directive that holds for a whole file, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,22 @@ class Suppression:
     rules: tuple[str, ...]
     reason: str
     problem: str | None = None
+    word: str = "ignore"
 
 
-def suppressions(path: str, text: str, comments: Comments = yaml_comments) -> list[Suppression]:
-    """The suppression comments of one file."""
+Covers = Callable[[Suppression], Iterable[int]]
+"""The lines that a comment is about."""
+
+
+def own_line(entry: Suppression) -> Iterable[int]:
+    """The line that the comment is on."""
+    return () if entry.location.line is None else (entry.location.line,)
+
+
+def suppressions(
+    path: str, text: str, comments: Comments = yaml_comments, words: tuple[str, ...] = ("ignore",)
+) -> list[Suppression]:
+    """The suppression comments of one file, which begin with one of `words`."""
     if "contract-lint" not in text:
         return []
     found = []
@@ -45,13 +59,14 @@ def suppressions(path: str, text: str, comments: Comments = yaml_comments) -> li
         rules = tuple(dict.fromkeys(rule.strip() for rule in (match["rules"] or "").split(",") if rule.strip()))
         reason = match["reason"].strip()
         problem = None
-        if match["word"] != "ignore":
-            problem = f"`{match['word'][:40]}` is not a directive, the one there is is `ignore`"
+        if match["word"] not in words:
+            there = "the one there is is `ignore`" if len(words) == 1 else f"there are `{'` and `'.join(words)}`"
+            problem = f"`{match['word'][:40]}` is not a directive, {there}"
         elif not rules:
             problem = "no rule is named"
         elif not reason:
             problem = "no reason is given"
-        found.append(Suppression(place, rules, reason, problem))
+        found.append(Suppression(place, rules, reason, problem, match["word"]))
     return found
 
 
@@ -63,34 +78,44 @@ def suppress(
     judged: Collection[str] | None = None,
     known: Collection[str] | None = None,
     comments: Comments = yaml_comments,
+    words: tuple[str, ...] = ("ignore",),
+    covers: Covers = own_line,
 ) -> list[Finding]:
     """The findings, those marked that a comment in `text` (the file `path`) suppresses, and findings on the comments.
 
     `judged` are the codes and names of the rules that ran: only for them can a comment be called unused (default: all).
     `known` are all codes and names there are: another one in a comment is a mistake (default: any will do).
+    `words` are the directives there are, and `covers` says which lines one is about.
     """
-    listed = suppressions(path, text, comments)
+    listed = suppressions(path, text, comments, words)
     if not listed:
         return list(findings)
     by_line: dict[int, list[Suppression]] = {}
+    everywhere = [entry for entry in listed if entry.problem is None and entry.word == FILE]
     for entry in listed:
-        if entry.problem is None and entry.location.line is not None:
-            by_line.setdefault(entry.location.line, []).append(entry)
+        if entry.problem is None and entry.word != FILE:
+            for line in covers(entry):
+                by_line.setdefault(line, []).append(entry)
     used: set[tuple[Location, str]] = set()
     marked = []
     for finding in findings:
         place = finding.location
-        here = by_line.get(place.line or 0, []) if place is not None and place.path == path else []
+        here = [*by_line.get(place.line or 0, []), *everywhere] if place is not None and place.path == path else []
         hits = [
             (entry.location, rule) for entry in here for rule in entry.rules if rule in (finding.code, finding.name)
         ]
         used.update(hits)
         marked.append(replace(finding, status="suppressed") if hits and finding.status == "new" else finding)
-    return marked + tell_apart(found for entry in listed for found in _judge(entry, used, judged, known))
+    unit = "line" if covers is own_line else "statement"
+    return marked + tell_apart(found for entry in listed for found in _judge(entry, used, judged, known, unit))
 
 
 def _judge(
-    entry: Suppression, used: set[tuple[Location, str]], judged: Collection[str] | None, known: Collection[str] | None
+    entry: Suppression,
+    used: set[tuple[Location, str]],
+    judged: Collection[str] | None,
+    known: Collection[str] | None,
+    unit: str,
 ) -> Iterable[Finding]:
     if entry.problem is not None:
         yield INVALID_SUPPRESSION.at(
@@ -111,9 +136,10 @@ def _judge(
                 help=f"did you mean `{near}`?" if near else "`contract-lint rules` lists them",
             )
         elif (entry.location, rule) not in used and (judged is None or rule in judged):
+            where = "in this file" if entry.word == FILE else f"on this {unit}"
             yield UNUSED_SUPPRESSION.at(
                 entry.location,
-                f"no finding of `{rule}` is on this line",
+                f"no finding of `{rule}` is {where}",
                 subject=f"{entry.location.path}: {rule}: {entry.reason[:80]}",
                 found=rule,
                 help="remove the comment",

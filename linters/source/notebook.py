@@ -1,0 +1,187 @@
+"""Jupyter notebooks as one text: code cells one after another, with what only IPython understands blanked.
+
+Lines keep their count and columns, so a place in the text is a place in a cell.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...contracts.finding import Finding, Location
+from ...contracts.problems import UNPARSEABLE
+from .text import SourceText, Unreadable, digest_of
+
+_CELL_MAGIC = re.compile(r"\s*%%(\w*)")
+_PYTHON_CELLS = frozenset({"time", "timeit", "capture", "prun", "debug"})
+"""Cell magics whose cell is Python all the same."""
+_MAGIC = re.compile(r"(\s*)(?:[%!/,;]|\?|\S.*\?\s*$)")
+_ASSIGNED = re.compile(r"(\s*[\w.,\s\[\]'\"]+?=\s*)[!%]\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One code cell: its number among all cells, its first line in the text, and its source as the notebook has it."""
+
+    number: int
+    first_line: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """The code cells of a notebook, in order. `raw` is the file's JSON text."""
+
+    cells: tuple[Cell, ...]
+    blanked: frozenset[int]
+    raw: str
+
+    def cell_at(self, line: int) -> Cell | None:
+        """The cell that a line of the text belongs to."""
+        index = bisect_right([cell.first_line for cell in self.cells], line) - 1
+        return self.cells[index] if index >= 0 else None
+
+    def locate(self, place: Location) -> Location:
+        """A place in the text as one within its cell; an end in another cell is left out."""
+        cell = None if place.line is None else self.cell_at(place.line)
+        if place.line is None or cell is None:
+            return place
+        before = cell.first_line - 1
+        end = place.end_line
+        same = end is not None and self.cell_at(end) == cell
+        return Location(
+            place.path,
+            place.line - before,
+            place.column,
+            end - before if same and end is not None else None,
+            place.end_column if same else None,
+            cell.number,
+        )
+
+
+def read_notebook(data: bytes, path: str, file: str = "") -> tuple[SourceText | None, list[Finding]]:
+    """The text of a notebook's Python cells (None where its kernel is another language's), and cells that do not parse.
+
+    Raises Unreadable for bytes that are no notebook.
+    """
+    try:
+        raw = data.decode("utf-8-sig")
+        tree = json.loads(raw)
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"byte 0x{data[error.start]:02x} is not UTF-8, which notebooks are") from None
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"is no notebook: {error.msg}", error.lineno, error.colno) from None
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"is no notebook: {error}") from None
+    cells = _cells(tree)
+    if not _is_python(tree):
+        return None, []
+    line, kept, lines, blanked = 1, [], [], set()
+    findings: list[Finding] = []
+    for number, source in cells:
+        shown, problem = _as_python(source)
+        if problem is not None:
+            place = Location(path, problem.line, problem.column, cell=number)
+            findings.append(UNPARSEABLE.at(place, problem.reason, subject=f"cell {number}: {problem.reason}"))
+        rows = source.split("\n")
+        blanked |= {line + at for at, (one, other) in enumerate(zip(rows, shown, strict=True)) if one != other}
+        kept.append(Cell(number, line, source))
+        lines += shown
+        line += len(shown)
+    notebook = Notebook(tuple(kept), frozenset(blanked), raw)
+    return SourceText(path, "\n".join(lines) + "\n", digest_of(data), file, notebook=notebook), findings
+
+
+def as_cells(finding: Finding, notebook: Notebook) -> Finding:
+    """The finding with every place in it counted within its cell."""
+    place = finding.location
+    return finding if place is None else replace(finding, location=notebook.locate(place))
+
+
+def cell_sources(tree: Any) -> list[dict[str, Any]]:
+    """The cells of a notebook of format 4, or of the worksheets of format 3. Raises Unreadable where there are none."""
+    if isinstance(tree, dict):
+        sheets = tree.get("worksheets")
+        holders = sheets if isinstance(sheets, list) else [tree]
+        cells = [cell for sheet in holders if isinstance(sheet, dict) for cell in _listed(sheet.get("cells"))]
+        if cells or any(isinstance(sheet, dict) and isinstance(sheet.get("cells"), list) for sheet in holders):
+            return [cell if isinstance(cell, dict) else {} for cell in cells]
+    raise Unreadable("is no notebook: it has no list of cells")
+
+
+def _cells(tree: Any) -> list[tuple[int, str]]:
+    """Number and source of each code cell; line ends are `\\n`."""
+    found = []
+    for number, cell in enumerate(cell_sources(tree), start=1):
+        if cell.get("cell_type") != "code":
+            continue
+        source = cell.get("source", cell.get("input", ""))
+        if isinstance(source, list) and all(isinstance(line, str) for line in source):
+            source = "".join(source)
+        if not isinstance(source, str):
+            raise Unreadable(f"is no notebook: the source of cell {number} is no text")
+        found.append((number, source.replace("\r\n", "\n").replace("\r", "\n")))
+    return found
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+def _is_python(tree: Any) -> bool:
+    about = tree.get("metadata") if isinstance(tree, dict) else None
+    about = about if isinstance(about, dict) else {}
+    for key, name in (("language_info", "name"), ("kernelspec", "language")):
+        said = about.get(key)
+        if isinstance(said, dict) and isinstance(said.get(name), str):
+            return said[name].lower() in ("python", "ipython")
+    return True
+
+
+def _as_python(source: str) -> tuple[list[str], Unreadable | None]:
+    """The lines of a cell as Python, and what is wrong with it: then every line is blank."""
+    lines = source.split("\n")
+    found = _CELL_MAGIC.match(source)
+    if found is not None:
+        if found[1] not in _PYTHON_CELLS:
+            return _blank(lines), None
+        first = source[: found.end()].count("\n")
+        lines = _blank(lines[: first + 1]) + lines[first + 1 :]
+    if _problem(lines) is None:
+        return lines, None
+    # A line may begin with `%` inside of an expression too; only a cell that is no Python has magics.
+    lines = [_without_magic(line) for line in lines]
+    problem = _problem(lines)
+    return (lines, None) if problem is None else (_blank(lines), problem)
+
+
+def _without_magic(line: str) -> str:
+    found = _MAGIC.match(line)
+    if found is not None:
+        return found[1] + "pass"
+    found = _ASSIGNED.match(line)
+    return found[1] + "None" if found is not None else line
+
+
+def _problem(lines: list[str]) -> Unreadable | None:
+    text = "\n".join(lines)
+    if "\0" in text:
+        return Unreadable("the cell holds a null byte")
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return Unreadable(f"is no Python: {error.msg}", error.lineno, error.offset or None)
+    except (RecursionError, MemoryError):
+        return Unreadable("is nested too deeply to be parsed")
+    except ValueError as error:
+        return Unreadable(f"is no Python: {error}")
+    return None
+
+
+def _blank(lines: list[str]) -> list[str]:
+    return ["" for _ in lines]

@@ -27,10 +27,10 @@ def one_step(out: Path, name: str) -> ChildRequest:
 
 
 def test_a_hung_compiler_ends_at_the_time_limit_with_a_sentence(tmp_path: Path) -> None:
-    result = run_child(one_step(tmp_path / "capture", "hangs"), timeout=30)
+    result = run_child(one_step(tmp_path / "capture", "hangs"), timeout=20)
     assert result.capture_dir is None
     assert result.failure is not None and result.failure.help is not None
-    assert result.failure.message == ("the child process for cpu:8 was stopped after 30 s, during `step: compile`")
+    assert result.failure.message == ("the child process for cpu:8 was stopped after 20 s, during `step: compile`")
     assert "--timeout" in result.failure.help
     with pytest.raises(ContractLintError, match="half a capture"):
         read_capture(tmp_path / "capture")

@@ -142,7 +142,7 @@ def check(drawn: Drawn, compile_step: Callable[..., Any], make_contract: Callabl
     assert explanation.remainder_elements == 0
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
 @given(drawn=steps())
 def test_plan_equals_program(drawn: Drawn, compile_step: Callable[..., Any], make_contract: Callable[..., Any]) -> None:
     check(drawn, compile_step, make_contract)

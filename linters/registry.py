@@ -18,7 +18,7 @@ from importlib.metadata import entry_points
 from ..contracts.errors import ContractLintError
 from .rule import Evidence, Rule
 
-FOLDERS: tuple[Evidence, ...] = ("contract", "trace", "program", "run", "verdict")
+FOLDERS: tuple[Evidence, ...] = ("contract", "source", "trace", "program", "run", "verdict")
 ENTRY_POINT_GROUP = "contract_lint.rules"
 
 

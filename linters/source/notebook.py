@@ -9,13 +9,13 @@ import ast
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...contracts.finding import Finding, Location
+from ...contracts.finding import Edit, Finding, Location
 from ...contracts.problems import UNPARSEABLE
-from .text import SourceText, Unreadable, digest_of
+from .text import SourceText, Unreadable, digest_of, plain_source
 
 _CELL_MAGIC = re.compile(r"\s*%%(\w*)")
 _PYTHON_CELLS = frozenset({"time", "timeit", "capture", "prun", "debug"})
@@ -99,8 +99,75 @@ def read_notebook(data: bytes, path: str, file: str = "") -> tuple[SourceText | 
 
 def as_cells(finding: Finding, notebook: Notebook) -> Finding:
     """The finding with every place in it counted within its cell."""
-    place = finding.location
-    return finding if place is None else replace(finding, location=notebook.locate(place))
+    place, fix = finding.location, finding.fix
+    if fix is not None:
+        fix = replace(fix, edits=tuple(replace(each, location=notebook.locate(each.location)) for each in fix.edits))
+    return finding if place is None else replace(finding, location=notebook.locate(place), fix=fix)
+
+
+def edited(notebook: Notebook, edits: Iterable[Edit]) -> str:
+    """The notebook's JSON with edits, whose places count in the joined text, made in its cells.
+
+    Raises Unreadable where an edit spans cells or touches what only IPython understands, or where the file is not
+    written as Jupyter writes notebooks: then more than the cells would change.
+    """
+    tree = json.loads(notebook.raw)
+    written = _writer(tree, notebook.raw)
+    by_cell: dict[int, list[Edit]] = {}
+    for edit in edits:
+        place = edit.location
+        first = place.line or 0
+        last = place.end_line or first
+        # An edit may end before the first character of the line after the last one that it changes.
+        touched = range(first, last if last > first and place.end_column == 1 else last + 1)
+        cell = notebook.cell_at(first)
+        if cell is None or any(notebook.cell_at(line) != cell for line in touched):
+            raise Unreadable("a fix would reach from one cell into another")
+        if notebook.blanked.intersection(touched):
+            raise Unreadable("a fix would change what only IPython understands")
+        by_cell.setdefault(cell.number, []).append(edit)
+    sources = cell_sources(tree)
+    for cell in notebook.cells:
+        if cell.number in by_cell:
+            lines = _edited(cell, by_cell[cell.number])
+            holder = sources[cell.number - 1]
+            key = "source" if "source" in holder else "input"
+            holder[key] = lines if isinstance(holder[key], list) else "".join(lines)
+    return written(tree)
+
+
+def _edited(cell: Cell, edits: list[Edit]) -> list[str]:
+    """The lines of a cell, with their ends, after the edits."""
+    text = plain_source("", cell.source)
+    result = cell.source
+    spans = set()
+    for edit in edits:
+        place = edit.location
+        before = cell.first_line - 1
+        start = text.offset((place.line or 1) - before, place.column or 1)
+        end = text.offset((place.end_line or place.line or 1) - before, place.end_column or place.column or 1)
+        end = len(cell.source) if end is None else end  # the line after the cell's last
+        if start is None or end < start:
+            raise Unreadable("a fix is about a place that is not there")
+        spans.add((start, end, edit.text))
+    for start, end, new in sorted(spans, reverse=True):
+        result = result[:start] + new.replace("\r\n", "\n") + result[end:]
+    return result.splitlines(keepends=True) if "\f" not in result else [result]
+
+
+def _writer(tree: Any, raw: str) -> Callable[[Any], str]:
+    """How the file was written. Raises Unreadable where no known way gives the same text."""
+    end = raw[len(raw.rstrip()) :]
+    found = re.search(r"\n([ \t]+)", raw)
+    indent = found[1] if found else None
+    for plain in (False, True):
+
+        def write(data: Any, plain: bool = plain) -> str:
+            return json.dumps(data, indent=indent, ensure_ascii=plain) + end
+
+        if write(tree) == raw:
+            return write
+    raise Unreadable("its JSON is not written as Jupyter writes it, so more than the cells would change")
 
 
 def cell_sources(tree: Any) -> list[dict[str, Any]]:

@@ -58,6 +58,17 @@ class SourceText:
         """The lines without their ends, split where Python splits them (not at form feeds or Unicode separators)."""
         return _BREAK.split(self.text)
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The offset of each line in the text."""
+        return [0, *(found.end() for found in _BREAK.finditer(self.text))]
+
+    def offset(self, line: int, column: int) -> int | None:
+        """The offset in the text of a 1-based place; None where there is no such place."""
+        if not 0 < line <= len(self._starts) or not 0 < column <= len(self.lines[line - 1]) + 1:
+            return None
+        return self._starts[line - 1] + column - 1
+
     @property
     def newline(self) -> str:
         """The line end of the first line, which new lines get as well."""

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ...linters.rule import Rule
+from ...linters.source.rule import SourceRule
 from .catalogue import as_json
 from .json import dumps
 from .printable import many_lines, one_line
@@ -33,9 +34,31 @@ def render(rule: Rule, form: str, width: int | None = None, color: bool = False)
             continue
         parts += ["", Text(heading, style="bold cyan")] if heading else [""]
         parts += [_block(text, verbatim, indent=2 if heading else 0) for text, verbatim in blocks(body)]
-    accept = f"deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]"
-    parts += ["", Text("To accept one in a contract:", style="dim"), _block(accept, True, indent=0)]
+    for heading, examples in twins(rule):
+        parts += ["", Text(heading, style="bold cyan")]
+        for at, (name, code) in enumerate(examples):
+            parts += [*([""] if at else []), _block(f"{name}:", False, indent=2), _block(code, True, indent=2)]
+    title, accept = acceptance(rule)
+    parts += ["", Text(title, style="dim"), _block(accept, True, indent=0)]
     return to_text(parts, width or DEFAULT_WIDTH, color, first=head)
+
+
+def twins(rule: Rule) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The tested examples of a rule about source, as heading and (name, code); other rules have none."""
+    if not isinstance(rule, SourceRule):
+        return []
+    return [
+        (heading, [(example.name, example.shown) for example in examples])
+        for heading, examples in (("Tested: found on the lines marked `# bad`", rule.bad), ("Tested: clean", rule.good))
+        if examples
+    ]
+
+
+def acceptance(rule: Rule) -> tuple[str, str]:
+    """How one finding is accepted: a title and the line to copy."""
+    if isinstance(rule, SourceRule):
+        return "To accept one on its line:", f"# contract-lint: ignore[{rule.code}] the reason"
+    return "To accept one in a contract:", f"deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]"
 
 
 def blocks(body: str) -> Iterator[tuple[str, bool]]:
@@ -96,4 +119,6 @@ def _markdown(rule: Rule) -> str:
         if body.strip():
             parts += [f"### {heading}"] if heading else []
             parts += [f"```\n{text}\n```" if verbatim else text for text, verbatim in blocks(body)]
+    for heading, examples in twins(rule):
+        parts += [f"### {heading}", *(f"{name}\n\n```python\n{code}\n```" for name, code in examples)]
     return "\n\n".join(parts) + "\n"

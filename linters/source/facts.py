@@ -1,0 +1,202 @@
+"""What a rule reads. This is the guide for who writes one.
+
+A rule is a module in `rules/` with `BAD` and `GOOD` twins and `RULE = SourceRule(..., check=check)`. `check(facts)` gets the
+`FileFacts` of one file and yields findings. It never walks the syntax tree to find out what a name means: it reads records.
+
+    def check(facts: FileFacts) -> Iterable[Finding]:
+        for function in facts.functions:              # all of the file, lambdas too; the module's own code is first
+            for call in function.calls:               # records.Call, in program order
+                if facts.callee(call).name != "jax.numpy.nonzero":
+                    continue                          # through imports, aliases, re-exports, partial, jit
+                if "size" in call.keywords or facts.kind(call.args[0]) not in TRACERS:
+                    continue
+                yield facts.finding(
+                    RULE, call.node, "the number of nonzero elements is not known while tracing",
+                    because=facts.why(function),      # the chain of transforms, as evidence
+                    help="give size= and fill_value=",
+                )
+
+## Records (records.py)
+`function.calls`, `.branches` (who asks for the truth of a value: if, while, assert, ternary, and, or, not, filter), `.loops`,
+`.stores` (names, globals, attributes, items, container methods), `.returns`, `.reads` (names), `.items` (subscripts),
+`.arithmetic` (binary operations and comparisons), `.formats` (f-strings). Each has `node`, `block`, `order`, `function`,
+`statement`. `function.parameters`, `.decorators`, `.owner` (its class), `.parent`. `facts.classes` has the classes.
+`a.block.excludes(b.block)`: never in the same round (other arms, or one returned before). `block.loops()`: the loops
+round it. `block.guards()`: conditions that hold there, with `then` / `else`.
+
+## Values (values/value.py, a table of ops is there)
+Every expression gave one `Value`; a name that is not rebound gives the same object at each read: identity means "the same
+thing". `value.op`, `.args`, `.data`, `.node`; a `phi` holds what the paths brought, a `loop` what came before and out of a
+round. Calls of project functions are followed by `facts.returned(value)`: what the function returns, as a Value in terms of
+the arguments (None where unknown). A name of an enclosing function gives the value it has there.
+
+## Questions
+- `facts.kind(value)`: `array` (surely a tracer), `traced` (an argument of a traced function or part of one: a tracer or a
+  pytree of tracers), `static` (known while tracing: shapes, constants, static arguments), `host` (numpy or Python state),
+  `device` (came out of a compiled function, on the host), `eager` (jax.numpy result on the host), `key`, `callable`,
+  `module`, `unknown`. `TRACERS = {"array", "traced"}`. Unknown stays silent.
+- `facts.callee(call or value)`: a `Callee`: `.name`, `.function`, `.wraps`, `.jit`, `.bound`; see callee.py.
+- `facts.arguments(call)`: parameter name -> Value, for a project function, bound arguments included.
+- `facts.traced(function)`: `Traced` or None: `.staged`, `.parameters`, `.chain`. `facts.why(function)`: its chain as text.
+- `facts.constant(value)`: Python value of a literal, a tuple of literals, a name bound to one (other files too); else
+  `facts.MISSING`. `facts.strings(value)`: every string a value can be, or None.
+- `facts.jit_options(wrapped, signature)`: static and donated parameter positions and names, numbers resolved to names.
+- `facts.is_key(value)`, `facts.key_uses(function)`: what consumes PRNG keys (values/keys.py).
+- `facts.is_test`: the file is a test.
+- `facts.text(node)`: the source of a node on one line, shortened.
+- `facts.finding(rule, node, message, ...)`: a Finding at that node.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from ...contracts.finding import Finding, Location
+from .callee import Callee, Signature, Wrapped
+from .records import Call, Class, Function
+from .rule import SourceRule
+from .text import SourceText
+from .traced import Traced
+from .values.value import Value
+
+TRACERS = frozenset({"array", "traced"})
+LONGEST_TEXT = 80
+
+
+@dataclass(slots=True)
+class Module:
+    """One interpreted file: `name` is its dotted import name, `exports` what each global ends up as."""
+
+    name: str
+    source: SourceText
+    tree: ast.Module
+    functions: list[Function] = field(default_factory=list)
+    classes: list[Class] = field(default_factory=list)
+    exports: dict[str, Value] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
+    stars: list[str] = field(default_factory=list)
+    is_package: bool = False
+    too_deep: list[int] = field(default_factory=list)
+
+
+class FileFacts:
+    """Everything about one file, linked with the program that it is part of."""
+
+    MISSING: Any = object()
+
+    def __init__(self, module: Module, program: Any) -> None:
+        self.module = module
+        self.program = program
+        self.source = module.source
+        self.path = module.source.path
+        parts = PurePosixPath(self.path).parts
+        name = parts[-1] if parts else ""
+        self.is_test = (
+            name.startswith("test_")
+            or name.endswith(("_test.py", "_tests.py"))
+            or name in ("conftest.py", "testing.py", "test_utils.py")
+            or any(part in ("test", "tests", "testing", "_tests") for part in parts[:-1])
+        )
+
+    @property
+    def functions(self) -> list[Function]:
+        return self.module.functions
+
+    @property
+    def classes(self) -> list[Class]:
+        return self.module.classes
+
+    def kind(self, value: Value) -> str:
+        """What a value is; see the module's guide."""
+        return value.kind or self.program.kind(value)
+
+    def is_tracer(self, value: Value) -> bool:
+        return self.kind(value) in TRACERS
+
+    def callee(self, call: Call | Value) -> Callee:
+        """What is called, or what a value would call."""
+        return self.program.callee(call.func if isinstance(call, Call) else call)
+
+    def arguments(self, call: Call) -> dict[str, Value]:
+        """The arguments by parameter name, for a function of the project; empty where it is not known or a star hides."""
+        return self.program.arguments(call)
+
+    def returned(self, value: Value) -> Value | None:
+        """What a call of a project function returns, in terms of its arguments; None where unknown."""
+        return self.program.returned(value)
+
+    def traced(self, function: Function) -> Traced | None:
+        return self.program.traced(function)
+
+    def why(self, function: Function) -> tuple[str, ...]:
+        """Why it is traced, as lines for a finding's evidence."""
+        traced = self.traced(function)
+        return (str(traced),) if traced else ()
+
+    def constant(self, value: Value | None) -> Any:
+        """The Python value of a literal or of what is bound to one, else MISSING."""
+        return self.program.constant(value, self.MISSING)
+
+    def strings(self, value: Value | None) -> frozenset[str] | None:
+        """All strings that a value can be (a tuple or list of them included); None where one is not known."""
+        return self.program.strings(value)
+
+    def jit_options(self, wrapped: Wrapped, signature: Signature | None = None) -> Mapping[str, Any]:
+        """`static` and `donated`: frozensets of parameter names, None where one is not known; see program.jit_options."""
+        return self.program.jit_options(wrapped, signature)
+
+    def is_key(self, value: Value) -> bool:
+        """Whether it is a PRNG key or an array of them."""
+        return self.kind(value) == "key"
+
+    def text(self, node: ast.AST) -> str:
+        """The code of a node on one line, shortened."""
+        text = " ".join((self._written(node) or _unparsed(node)).split())
+        return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 3] + "..."
+
+    def _written(self, node: ast.AST) -> str | None:
+        line = getattr(node, "lineno", 0)
+        if not line or line != getattr(node, "end_lineno", -1):
+            return None
+        data = self.source.lines[line - 1].encode("utf-8", "surrogatepass")
+        return data[node.col_offset : node.end_col_offset].decode("utf-8", "replace")  # type: ignore[attr-defined]
+
+    def location(self, node: ast.AST) -> Location:
+        """The place of a node, in the text (a notebook's cells are told apart when a report is made)."""
+        return self.source.place(node) if hasattr(node, "lineno") else Location(self.path, 1)
+
+    def finding(
+        self,
+        rule: SourceRule,
+        node: ast.AST,
+        message: str,
+        *,
+        subject: str | None = None,
+        because: Iterable[str] = (),
+        **fields: Any,
+    ) -> Finding:
+        """A finding of `rule` at a node; the subject is by default the node's code, which survives shifted lines."""
+        return rule.finding(
+            message,
+            subject=subject or self.text(node),
+            location=self.location(node),
+            evidence=tuple(because),
+            **fields,
+        )
+
+
+def _unparsed(node: ast.AST) -> str:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return f"{'class' if isinstance(node, ast.ClassDef) else 'def'} {node.name}"
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}"
+    if isinstance(node, (ast.If, ast.While)):
+        return f"{'if' if isinstance(node, ast.If) else 'while'} {ast.unparse(node.test)}"
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return type(node).__name__

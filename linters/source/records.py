@@ -1,0 +1,369 @@
+"""What the interpreter records of a file: who defines what, and what each function does, in program order.
+
+Every record has the syntax `node`, the `block` it stands in and its `order` in the function.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from .values.value import Parameter, Value
+
+
+class Block:
+    """A stretch of a function that runs as a whole: one arm of a branch, the body of a loop, or the function's own.
+
+    What follows `if c: return` stands in the block of that branch's other arm, so two blocks in different arms of one
+    branch never run in the same round. `guard` is the condition's Value (None where there is none, as in `try`).
+    """
+
+    __slots__ = ("arm", "branch", "depth", "ends", "guard", "loop", "parent")
+
+    def __init__(self, parent: Block | None, branch: Any, arm: str, guard: Value | None, loop: Loop | None) -> None:
+        self.parent = parent
+        self.branch = branch
+        self.arm = arm
+        self.guard = guard
+        self.loop = loop
+        self.depth: int = parent.depth + 1 if parent else 0
+        self.ends: str | None = None
+
+    def chain(self) -> Iterator[Block]:
+        """This block and those round it, innermost first."""
+        block: Block | None = self
+        while block is not None:
+            yield block
+            block = block.parent
+
+    def guards(self) -> Iterator[tuple[Value, str]]:
+        """The conditions that hold here, innermost first, each with `then` or `else`."""
+        for block in self.chain():
+            if block.guard is not None:
+                yield block.guard, block.arm
+
+    def excludes(self, other: Block) -> bool:
+        """Whether the two never run in the same round of every loop that holds both."""
+        arms = {id(block.branch): block.arm for block in self.chain() if block.branch is not None}
+        return any(
+            block.branch is not None and arms.get(id(block.branch), block.arm) != block.arm for block in other.chain()
+        )
+
+    def loops(self) -> Iterator[Loop]:
+        """The loops round this block, innermost first."""
+        loop = self.loop
+        while loop is not None:
+            yield loop
+            loop = loop.block.loop
+
+
+class Record:
+    """Base of all records."""
+
+    __slots__ = ("block", "function", "node", "order", "statement")
+
+    def __init__(self, node: ast.AST, block: Block, function: Function, order: int, statement: ast.stmt | None) -> None:
+        self.node = node
+        self.block = block
+        self.function = function
+        self.order = order
+        self.statement = statement
+
+
+class Call(Record):
+    """A call. `args` may hold a `star`; `keywords` has None for `**`. `result` is the call's own Value.
+
+    A decorator is recorded as a call of the enclosing function: `decorates` is the function it is applied to.
+    """
+
+    __slots__ = ("args", "awaited", "decorates", "func", "keywords", "result")
+
+    def __init__(
+        self,
+        node: ast.AST,
+        block: Block,
+        function: Function,
+        order: int,
+        statement: ast.stmt | None,
+        func: Value,
+        args: list[Value],
+        keywords: dict[str | None, Value],
+    ) -> None:
+        self.node = node
+        self.block = block
+        self.function = function
+        self.order = order
+        self.statement = statement
+        self.func = func
+        self.args = args
+        self.keywords = keywords
+        self.decorates: Function | Class | None = None
+        self.awaited = False
+        self.result = Value("call", node, (), self)
+
+    def argument(self, position: int | None, name: str | None = None) -> Value | None:
+        """The argument at this position, or of this keyword; None where neither is given or a `*` hides it."""
+        if name is not None and name in self.keywords:
+            return self.keywords[name]
+        if position is None or position >= len(self.args):
+            return None
+        return None if any(arg.op == "star" for arg in self.args[: position + 1]) else self.args[position]
+
+
+class Branch(Record):
+    """A place that asks for the truth of a value: `kind` is `if`, `while`, `assert`, `ternary`, `and`, `or`, `not`,
+    `filter` (the condition of a comprehension), `case` (a guard) or `try` (no value is asked there).
+
+    For `if`, `value` is the whole test; the operands of `and`, `or`, `not` in it have records of their own.
+    """
+
+    __slots__ = ("kind", "value")
+
+    def __init__(
+        self,
+        node: ast.AST,
+        block: Block,
+        function: Function,
+        order: int,
+        statement: ast.stmt | None,
+        kind: str,
+        value: Value | None,
+    ) -> None:
+        super().__init__(node, block, function, order, statement)
+        self.kind = kind
+        self.value = value
+
+
+class Loop(Record):
+    """`for`, `while` or `comprehension`. `iterable` is what a `for` runs over, `block` the block that it stands in.
+
+    `once` says that every path of its body leaves it: it never comes to a second round.
+    """
+
+    __slots__ = ("element", "iterable", "kind", "once")
+
+    def __init__(
+        self,
+        node: ast.AST,
+        block: Block,
+        function: Function,
+        order: int,
+        statement: ast.stmt | None,
+        kind: str,
+        iterable: Value | None,
+    ) -> None:
+        super().__init__(node, block, function, order, statement)
+        self.kind = kind
+        self.iterable = iterable
+        self.element: Value | None = None
+        self.once = False
+
+
+class Store(Record):
+    """A value is put somewhere. `kind` is
+
+    - `name`: a local name, `name` (as in `x = v`; tuple targets give one record each)
+    - `global`, `nonlocal`: a name declared so
+    - `attribute`: `base.name = v`
+    - `item`: `base[index] = v`
+    - `method`: `base.append(v)` and other methods that put their argument into the object; `name` is the method
+
+    `augmented` is the operator of `x += v` (`value` is then the whole new value), `base` the object that is changed.
+    """
+
+    __slots__ = ("augmented", "base", "index", "kind", "name", "value")
+
+    def __init__(
+        self,
+        node: ast.AST,
+        block: Block,
+        function: Function,
+        order: int,
+        statement: ast.stmt | None,
+        kind: str,
+        name: str,
+        value: Value,
+        base: Value | None = None,
+        index: Value | None = None,
+        augmented: str | None = None,
+    ) -> None:
+        super().__init__(node, block, function, order, statement)
+        self.kind = kind
+        self.name = name
+        self.value = value
+        self.base = base
+        self.index = index
+        self.augmented = augmented
+
+
+class Read(Record):
+    """A name that is read, with the value that it has there."""
+
+    __slots__ = ("value",)
+
+    def __init__(
+        self, node: ast.AST, block: Block, function: Function, order: int, statement: ast.stmt | None, value: Value
+    ) -> None:
+        self.node = node
+        self.block = block
+        self.function = function
+        self.order = order
+        self.statement = statement
+        self.value = value
+
+
+class Return(Record):
+    """`return`, or `yield` where `kind` says so."""
+
+    __slots__ = ("kind", "value")
+
+    def __init__(
+        self,
+        node: ast.AST,
+        block: Block,
+        function: Function,
+        order: int,
+        statement: ast.stmt | None,
+        kind: str,
+        value: Value,
+    ) -> None:
+        super().__init__(node, block, function, order, statement)
+        self.kind = kind
+        self.value = value
+
+
+class Item(Record):
+    """A subscript that is read, `value` is its Value of op `item`."""
+
+    __slots__ = ("value",)
+
+    def __init__(
+        self, node: ast.AST, block: Block, function: Function, order: int, statement: ast.stmt | None, value: Value
+    ) -> None:
+        super().__init__(node, block, function, order, statement)
+        self.value = value
+
+
+class Arithmetic(Record):
+    """A binary operation or comparison; `value` is its Value of op `bin` or `compare`."""
+
+    __slots__ = ("value",)
+
+    def __init__(
+        self, node: ast.AST, block: Block, function: Function, order: int, statement: ast.stmt | None, value: Value
+    ) -> None:
+        super().__init__(node, block, function, order, statement)
+        self.value = value
+
+
+class Function:
+    """A function, lambda or method, or the module's own code (`node` is then the Module), and all that it does.
+
+    `id` is `pkg.module:Outer.inner`. `decorators` holds the value of each decorator expression, outermost first.
+    `owner` is the class of a method, `parent` the function that it is defined in (None for the module).
+    """
+
+    __slots__ = (
+        "arithmetic",
+        "block",
+        "branches",
+        "calls",
+        "decorators",
+        "defined_in",
+        "formats",
+        "id",
+        "is_async",
+        "is_generator",
+        "items",
+        "loops",
+        "name",
+        "node",
+        "owner",
+        "parameters",
+        "parent",
+        "reads",
+        "returns",
+        "stores",
+        "value",
+    )
+
+    def __init__(self, id: str, name: str, node: ast.AST, parent: Function | None, owner: Class | None) -> None:
+        self.id = id
+        self.name = name
+        self.node = node
+        self.parent = parent
+        self.owner = owner
+        self.parameters: list[Parameter] = []
+        self.decorators: list[Value] = []
+        self.is_async = False
+        self.is_generator = False
+        self.block = Block(None, None, "body", None, None)
+        self.defined_in: Block | None = None
+        self.calls: list[Call] = []
+        self.branches: list[Branch] = []
+        self.loops: list[Loop] = []
+        self.stores: list[Store] = []
+        self.reads: list[Read] = []
+        self.returns: list[Return] = []
+        self.items: list[Item] = []
+        self.arithmetic: list[Arithmetic] = []
+        self.formats: list[Value] = []
+        self.value: Value = Value("function", node, (), self)
+
+    def __repr__(self) -> str:
+        return self.id
+
+    @property
+    def is_module(self) -> bool:
+        return isinstance(self.node, ast.Module)
+
+    @property
+    def line(self) -> int:
+        return getattr(self.node, "lineno", 1)
+
+    def parameter(self, name: str) -> Parameter | None:
+        return next((each for each in self.parameters if each.name == name), None)
+
+    def chain(self) -> Iterator[Function]:
+        """This function and those that it is defined in, innermost first, the module last."""
+        function: Function | None = self
+        while function is not None:
+            yield function
+            function = function.parent
+
+
+class Class:
+    """A class of this file. `attributes` are set in its body, `self_attributes` on `self` by any method (all values)."""
+
+    __slots__ = (
+        "annotations",
+        "attributes",
+        "bases",
+        "decorators",
+        "id",
+        "keywords",
+        "methods",
+        "name",
+        "node",
+        "parent",
+        "self_attributes",
+        "value",
+    )
+
+    def __init__(self, id: str, name: str, node: ast.ClassDef, parent: Function) -> None:
+        self.id = id
+        self.name = name
+        self.node = node
+        self.parent = parent
+        self.bases: list[Value] = []
+        self.keywords: dict[str, Value] = {}
+        self.decorators: list[Value] = []
+        self.methods: dict[str, Function] = {}
+        self.attributes: dict[str, Value] = {}
+        self.annotations: dict[str, Value] = {}
+        self.self_attributes: dict[str, list[Value]] = {}
+        self.value = Value("class", node, (), self)
+
+    def __repr__(self) -> str:
+        return self.id

@@ -1,0 +1,62 @@
+"""A rule about source, and the examples that prove it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Any, Literal
+
+from ..rule import Evidence, Rule
+
+MARK = "# bad"
+Safety = Literal["safe", "unsafe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A small program that a rule must find at fault (each line that ends with `# bad`, and no other), or leave alone.
+
+    `run` is code that executes the example with jax; `raises` names the exception that it then ends with, for a rule
+    whose faults JAX itself refuses. A good twin's `run` must pass. `files` are further modules, by path, that the example
+    imports; `also` names other rules that rightly fire on it.
+    """
+
+    name: str
+    source: str
+    raises: str | None = None
+    run: str | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", dedent(self.source).lstrip("\n"))
+        object.__setattr__(self, "files", {path: dedent(text).lstrip("\n") for path, text in self.files.items()})
+        ast.parse(self.source)
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The lines that are to be found, from 1."""
+        lines = enumerate(self.source.splitlines(), 1)
+        return tuple(number for number, text in lines if text.rstrip().endswith(MARK))
+
+    @property
+    def shown(self) -> str:
+        """The example as documentation shows it."""
+        return self.source.rstrip("\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRule(Rule):
+    """A rule that reads `facts.FileFacts` of one file; see there for how to write one.
+
+    `preview` rules run only with `--preview`. `fix` says whether findings carry a fix, and of which kind at best.
+    """
+
+    evidence: Evidence = "source"
+    check: Callable[[Any], Iterable[Any]]
+    bad: tuple[Example, ...]
+    good: tuple[Example, ...]
+    preview: bool = False
+    fix: Safety | None = None

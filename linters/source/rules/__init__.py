@@ -1,0 +1,1 @@
+"""One rule in each module, found by the registry."""

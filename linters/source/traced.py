@@ -1,0 +1,37 @@
+"""Whether a function ever runs under a JAX transform, why, and what its parameters are then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """One link of the chain from a transform to a function: `train.py:88 jax.jit(train_step)`."""
+
+    path: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.text}"
+
+
+@dataclass(slots=True)
+class Traced:
+    """A function that is traced. `chain` leads from the transform to it.
+
+    `staged` says that every jax.numpy operation in it gives a tracer (under jit, scan, cond, ...); under vmap or grad
+    alone only those on a mapped or differentiated argument do. `parameters` has for each name `traced` (a tracer, or a
+    pytree of them), `static` (a Python value while tracing) or `unknown`. `transform` is the dotted name of the
+    outermost transform, `direct` whether the function itself was handed to one.
+    """
+
+    transform: str
+    chain: tuple[Why, ...]
+    staged: bool
+    direct: bool
+    parameters: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "traced: " + " -> ".join([*map(str, self.chain), "here"])

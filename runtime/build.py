@@ -42,11 +42,11 @@ def make_mesh(request: MeshRequest, target: Target, advice: str = IN_A_CONTRACT)
     )
 
 
-def default_mesh(target: Target) -> Mesh:
+def default_axes(target: Target) -> MeshRequest:
     """One axis `data` over all devices: where a build function wants a mesh and nobody has named one."""
     slices = len({getattr(device, "slice_index", 0) for device in target.devices()})
     dcn = {"data": slices} if slices > 1 and target.platform == "tpu" else {}
-    return make_mesh(MeshRequest(axes={"data": target.device_count}, dcn=dcn), target)
+    return MeshRequest(axes={"data": target.device_count}, dcn=dcn)
 
 
 def load_entry(request: StepRequest, paths: FramePaths) -> Any:

@@ -8,12 +8,12 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
-from ..contracts.manifest import Provenance
+from ..contracts.manifest import Manifest, Provenance
 from .cache import CaptureCache, request_key, tool_folder
 from .launch import DEFAULT_TIMEOUT, Progress, child_environment, run_child
 from .request import ChildRequest, ChildResult, MeshRequest, StepRequest
@@ -66,6 +66,41 @@ def capture_contract(
     elif on_progress is not None:
         on_progress(f"unchanged since the last capture for {target}")
     return found if destination is None else _copied(found, destination)
+
+
+def adopt(loaded: LoadedContract, made: ChildRequest, result: ChildResult, python: str | None = None) -> Path | None:
+    """Keep a capture that was made before its contract was written as the one that the contract asks for.
+
+    `made` is the request it comes from. Returns the capture's new place in the cache (the folder is moved there); None,
+    and nothing is done, where the contract asks for anything else than was made.
+    """
+    contract = loaded.contract
+    if contract is None or result.capture_dir is None:
+        return None
+    file = Path(loaded.document.source.path).resolve()
+    root = project_root(file)
+    request = _request(loaded, contract, made.target, None, file, root, made.run_steps, made.effort)
+    given = made.mesh or result.mesh
+    # A build function that got no mesh takes none: one in the contract only describes the program's.
+    if _asked(request) != _asked(made) or (given is not None and not _same_mesh(request.mesh, given)):
+        return None
+    manifest = result.capture_dir / "manifest.json"
+    told = Manifest.model_validate_json(manifest.read_text())
+    own = told.provenance.model_copy(update={"contract_digest": loaded.digest})
+    manifest.write_text(told.model_copy(update={"provenance": own}).model_dump_json(indent=1) + "\n")
+    key = request_key(request, python, child_environment(made.target, _settings()))
+    return CaptureCache(root).store(key, result.capture_dir, result.inputs)
+
+
+def _asked(request: ChildRequest) -> tuple[Any, ...]:
+    """What of a request a capture depends on, beside target and mesh. A contract repeats which arguments its step
+    donates and which are static."""
+    steps = [step.model_dump(exclude={"donate", "static"}) for step in request.steps]
+    return steps, parse_target(request.target, request.effort).effort, request.project_root, request.run_steps
+
+
+def _same_mesh(one: MeshRequest | None, other: MeshRequest) -> bool:
+    return one is not None and (list(one.axes.items()), one.dcn) == (list(other.axes.items()), other.dcn)
 
 
 def _finished(

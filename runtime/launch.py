@@ -113,7 +113,7 @@ def _result(request: ChildRequest, work: Path, code: int, heard: list[str]) -> C
     report = ChildReport.model_validate_json(report_path.read_text())
     if report.failure is not None:
         return ChildResult(None, report.failure, report.inputs)
-    return ChildResult(Path(request.out), None, report.inputs)
+    return ChildResult(Path(request.out), None, report.inputs, report.mesh)
 
 
 def _died(request: ChildRequest, stderr: Path, code: int, heard: list[str]) -> str:

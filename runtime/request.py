@@ -82,10 +82,12 @@ class ChildFailure(Message):
 
 
 class ChildReport(Message):
-    """The child's last word. `inputs` are the files (absolute) the captured step was made from."""
+    """The child's last word. `inputs` are the files (absolute) the captured step was made from, `mesh` is the one that
+    stood in where a build function wanted one and the request named none."""
 
     failure: ChildFailure | None = None
     inputs: list[str] = []
+    mesh: MeshRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class ChildResult:
     capture_dir: Path | None
     failure: ChildFailure | None = None
     inputs: list[str] = field(default_factory=list)
+    mesh: MeshRequest | None = None
 
     @property
     def error(self) -> str | None:

@@ -29,7 +29,7 @@ from .capture import StepCapture
 from .errors import failure
 from .frames import FramePaths, hide_machinery
 from .inputs import InputFiles
-from .request import ChildReport, ChildRequest, StepFailure, StepRequest
+from .request import ChildReport, ChildRequest, MeshRequest, StepFailure, StepRequest
 from .step import NormalisedStep
 from .targets import Target, target
 from .targets.stand_in import stand_in
@@ -54,8 +54,8 @@ def main(argv: list[str]) -> int:
 
     inputs = InputFiles()
     try:
-        capture_request(request, progress, inputs)
-        report = ChildReport(inputs=inputs.files(Path(request.out)))
+        mesh = capture_request(request, progress, inputs)
+        report = ChildReport(inputs=inputs.files(Path(request.out)), mesh=mesh)
     except StepFailure as error:
         report = ChildReport(failure=error.as_failure(), inputs=inputs.files(Path(request.out)))
     # Once the report is there, the parent no longer waits for what threads of user code still do.
@@ -65,8 +65,11 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def capture_request(request: ChildRequest, progress: Callable[[str], None], inputs: InputFiles) -> None:
-    """Write the capture folder of a request. Raises StepFailure; a folder without manifest.json is then left behind."""
+def capture_request(request: ChildRequest, progress: Callable[[str], None], inputs: InputFiles) -> MeshRequest | None:
+    """Write the capture folder of a request, and return the mesh that stood in for one that was not named, if any.
+
+    Raises StepFailure; a folder without manifest.json is then left behind.
+    """
     chosen = target(request.target, request.effort)
     try:
         chosen.require()
@@ -80,6 +83,7 @@ def capture_request(request: ChildRequest, progress: Callable[[str], None], inpu
     advice = build.IN_A_CONTRACT if request.mode == "capture" else ON_THE_COMMAND_LINE
     mesh = build.make_mesh(request.mesh, chosen, advice) if request.mesh else None
     meshes: list[Mesh] = []
+    stood_in: MeshRequest | None = None
     for step in request.steps:
         if not _STEP_NAME.fullmatch(step.name):
             raise StepFailure(
@@ -92,7 +96,7 @@ def capture_request(request: ChildRequest, progress: Callable[[str], None], inpu
         work = StepCapture(
             request=step, paths=paths, target=chosen, folder=folder, progress=progress, facts=facts, mesh=mesh
         )
-        _one_step(request, step, work, mesh)
+        stood_in = _one_step(request, step, work, mesh) or stood_in
         if work.mesh is not None:
             meshes.append(work.mesh)
     progress("writing")
@@ -106,6 +110,7 @@ def capture_request(request: ChildRequest, progress: Callable[[str], None], inpu
         files={},
     )
     capture.write_manifest(out, manifest)
+    return stood_in
 
 
 def configure(chosen: Target, request: ChildRequest) -> FramePaths:
@@ -123,13 +128,16 @@ def configure(chosen: Target, request: ChildRequest) -> FramePaths:
     return paths
 
 
-def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh: Mesh | None) -> None:
+def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh: Mesh | None) -> MeshRequest | None:
+    """Capture one step. Returns the mesh its build function got where none was given and it wants one."""
+    stood_in: MeshRequest | None = None
     start = _stderr_end()
     work.progress(f"{step.name}: import")
     builder = build.load_entry(step, work.paths)
     work.update(entry_frame=work.paths.of_function(builder))
     if mesh is None and request.mode == "infer" and build.takes_mesh(builder, step.args):
-        mesh = build.default_mesh(work.target)
+        stood_in = build.default_axes(work.target)
+        mesh = build.make_mesh(stood_in, work.target)
     normalised: NormalisedStep | None = None
     with work.phase("build"):
         normalised = build.call_build(builder, step, step.args, mesh, step.static)
@@ -144,6 +152,7 @@ def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh:
     if request.run_steps and normalised is not None and work.error is None and work.target.executes:
         work.progress(f"{step.name}: run")
         _run(request, step, builder, normalised, work, mesh)
+    return stood_in
 
 
 def _run(

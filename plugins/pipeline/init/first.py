@@ -12,6 +12,7 @@ from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding, Location
 from ....contracts.key import Key
 from ....contracts.load import load_contract
+from ....runtime.contract import adopt
 from ..judged import judged
 from ..report import Report
 from .bound import bound
@@ -67,6 +68,8 @@ def first_contract(
         if findings := _open(report):
             data = data | {"deviations": _deviations(findings)}
             report = _judged(data, notes, out, looked)
+        # Everything is read: the first `verify` of the contract as written finds what was seen here.
+        adopt(load_contract(out).readable(), looked.request, looked.result, python)
         return report
 
 

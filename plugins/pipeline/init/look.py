@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from ....contracts.manifest import StepError
 from ....hlo_tools.capture import Capture, read_capture
 from ....runtime.contract import project_root, provenance
 from ....runtime.launch import DEFAULT_TIMEOUT, run_child
-from ....runtime.request import ChildFailure, ChildRequest, MeshRequest, StepRequest
+from ....runtime.request import ChildFailure, ChildRequest, ChildResult, MeshRequest, StepRequest
 from ....runtime.targets import target as parse_target
 from ..capture import RUN_STEPS
 from ..targets import require_jax
@@ -27,6 +27,8 @@ class Looked:
     """What was seen, and what a person should know about how it was seen."""
 
     capture: Capture
+    request: ChildRequest
+    result: ChildResult
     notes: tuple[str, ...] = ()
 
     @property
@@ -63,8 +65,8 @@ class Look:
             say(f"{self.target}: {line}")
 
         found = self._captured(folder / "capture", steps, tell)
-        if isinstance(found, Capture):
-            return Looked(found, () if steps else ("compiles: the step was not run",))
+        if isinstance(found, Looked):
+            return found if steps else replace(found, notes=("compiles: the step was not run",))
         if phase != f"{STEP}: run":
             raise found.as_error()
         error = found.as_error()
@@ -73,17 +75,18 @@ class Look:
         again = self._captured(folder / "compiled", 0, tell)
         if isinstance(again, ChildFailure):
             raise again.as_error()
-        return Looked(again, (f"compiles: the step could not be run: {reason}",))
+        return replace(again, notes=(f"compiles: the step could not be run: {reason}",))
 
-    def _captured(self, out: Path, steps: int, tell: Say) -> Capture | ChildFailure:
-        result = run_child(self._request(out, steps), tell, self.timeout or DEFAULT_TIMEOUT, self.python)
+    def _captured(self, out: Path, steps: int, tell: Say) -> Looked | ChildFailure:
+        request = self._request(out, steps)
+        result = run_child(request, tell, self.timeout or DEFAULT_TIMEOUT, self.python)
         if result.failure is not None or result.capture_dir is None:
             return result.failure or ChildFailure(message="the step was not captured")
         capture = read_capture(result.capture_dir)
         error = capture.steps[STEP].facts.error
         if error is not None:
             raise _step_error(error, self.entry)
-        return capture
+        return Looked(capture, request, result)
 
     def _request(self, out: Path, steps: int) -> ChildRequest:
         root = project_root(self.out.resolve())

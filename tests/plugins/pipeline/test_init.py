@@ -144,6 +144,9 @@ def test_what_it_writes_passes_verify(project: Path) -> None:
     assert section.compiles == 2 and section.review
     verified = cli(project, "verify", "--run", "contracts.contract.yaml")
     assert verified.returncode == 0, verified.stdout
+    assert "unchanged since the last capture for cpu:4" in verified.stderr
+    (project / "contracts.contract.yaml").write_text(text.replace("depth: 3", "depth: 4"))
+    assert "train: compile" in cli(project, "verify", "contracts.contract.yaml").stderr
 
 
 LOOSE = """
@@ -182,6 +185,7 @@ def test_arguments_that_lie_nowhere_at_first_make_a_second_program_to_review(pro
     assert "placed nowhere in particular before" in (contract.step["train"].review or "")
     verified = cli(project, "verify", "--run", "loose.contract.yaml")
     assert verified.returncode == 0, verified.stdout
+    assert "unchanged since the last capture for cpu:2" in verified.stderr
 
 
 def test_a_step_without_a_mesh_that_cannot_be_run_promises_neither_placements_nor_compiles(project: Path) -> None:
@@ -194,6 +198,7 @@ def test_a_step_without_a_mesh_that_cannot_be_run_promises_neither_placements_no
     assert contract.parameters is None and contract.deviations == []
     assert "compiles: the step could not be run" in (project / "odd.contract.yaml").read_text()
     assert "--run" not in done.stdout and "(the step was not run, its last lines say why)" in done.stdout
+    assert "unchanged since the last capture" in cli(project, "verify", "odd.contract.yaml").stderr
 
 
 def events(*indices: int) -> RunFacts:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..contracts.manifest import Frame, MeshFact
+from .asked_by import AskedBy
 from .async_fusions import mark, without_copies
 from .frames import user_frame
 from .fused_sums import FusedSums
@@ -31,6 +32,7 @@ class Collective:
     `count` = executions per step; `elements` and all bytes are per device per step, already times `count`.
     `elements` counts the array that is whole over the group: the result of an all-gather, the operand of the others.
     A combined collective is one row; `parts` gives elements and bytes of each array in it, for one execution.
+    `frames` and `source` say where it was asked for (`asked_by`), `scope` what the program calls it.
     `groups` holds partition numbers (replica * partitions + partition); for a permute, (source, target) pairs.
     `between_slices`: a group has members in several TPU slices, so data crosses the data-centre network.
     `promoted`: a backend that cannot add in a narrow type made it wide (XLA's `all-reduce-promotion`; CPU and CUDA).
@@ -194,11 +196,12 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
         cost[name] = cost.get(name, 0) + nearest(moved.ring_bytes)
     runs = executions(module, cost)
     called_async = _async_computations(module) if drafts else {}
+    asked_by = AskedBy()
     rows = []
     for order, (instruction, who, moved, own) in enumerate(drafts):
         run = runs.of(instruction.computation)
         carrier = called_async.get(instruction.computation.name)
-        frames = instruction.frames or (carrier.frames if carrier else [])
+        frames = asked_by.of(instruction).frames or (carrier.frames if carrier else [])
         place = user_frame(frames)
         rows.append(
             Collective(

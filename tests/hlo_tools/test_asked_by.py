@@ -1,0 +1,110 @@
+"""Where the partitioner of jax 0.12 moves data for; the programs are cut from what it made."""
+
+import pytest
+from contract_lint.contracts.manifest import MeshFact
+from contract_lint.hlo_tools.asked_by import AskedBy
+from contract_lint.hlo_tools.collectives import collectives
+from contract_lint.hlo_tools.module import HloModule, parse_hlo
+
+MESH = MeshFact(axes={"data": 2, "fsdp": 4})
+MARK = 'frontend_attributes={is_spmd_generated="true"}'
+WHOLE = "channel_id=1, replica_groups=mesh['data'=2,'fsdp'=4] {'fsdp'}, use_global_device_ids=true"
+
+
+def at(line: int, name: str = "jit(step)/name") -> str:
+    return f'metadata={{op_name="{name}" source_file="train.py" source_line={line}}}'
+
+
+def program(*lines: str, header: str = "num_partitions=8") -> HloModule:
+    body = "\n".join(f"  {line}" for line in ("%p = f32[4,16] parameter(0)", *lines))
+    return parse_hlo(f"HloModule m, {header}\n\nENTRY %e (p: f32[4,16]) -> f32[16,16] {{\n{body}\n}}\n")
+
+
+def gather(name: str = "%g", operand: str = "%p", place: str = "", mark: str = MARK) -> str:
+    tail = ", ".join(part for part in (WHOLE, "dimensions={0}", mark, place) if part)
+    return f"{name} = f32[16,16] all-gather({operand}), {tail}"
+
+
+def sources(module: HloModule) -> list[str | None]:
+    return [row.source for row in collectives(module, MESH).rows]
+
+
+@pytest.mark.parametrize("place", ["", at(37, "jit(step)/add_any"), "metadata={op_name=\"state[\\'w\\']\"}"])
+def test_a_constraint_asked_for_what_its_copy_reads(place: str) -> None:
+    copy = f"ROOT %sharding_constraint = f32[16,16] copy(%g), {at(58, 'jit(step)/sharding_constraint')}"
+    assert sources(program(gather(place=place), copy)) == ["train.py:58"]
+
+
+def test_a_product_asked_for_its_operand() -> None:
+    cast = f"%c = f32[4,16] convert(%p), {at(10, 'jit(step)/convert_element_type')}"
+    dims = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    product = f"ROOT %d = f32[4,16] dot(%p, %g), {dims}, {at(20, 'jit(step)/dot_general')}"
+    module = program(cast, gather(operand="%c", place=at(10, "jit(step)/convert_element_type")), product)
+    (row,) = collectives(module, MESH).rows
+    assert row.source == "train.py:20"
+    # What runs has the program's own name for it too, by which both are told to be the same.
+    assert row.scope == "jit(step)/convert_element_type"
+
+
+def test_what_the_partitioner_adds_beside_a_move_has_the_place_already() -> None:
+    begin = f"%z = s32[] constant(0), {at(20)}"
+    part = f"%s = f32[16,4] dynamic-slice(%g, %z, %z), dynamic_slice_sizes={{16,4}}, {at(20)}"
+    use = f"ROOT %sin = f32[16,4] sine(%s), {at(20)}"
+    assert sources(program(begin, gather(place=at(10)), part, use)) == ["train.py:20"]
+
+
+def test_a_value_that_is_moved_in_steps_is_moved_for_whom_reads_the_last() -> None:
+    permute = (
+        "%q = f32[16,16] collective-permute(%g), channel_id=2, source_target_pairs={{0,1},{1,0}}, "
+        + f"{MARK}, {at(10)}"
+    )
+    use = f"ROOT %sin = f32[16,16] sine(%q), {at(20)}"
+    assert sources(program(gather(place=at(10)), permute, use)) == ["train.py:20"] * 2
+
+
+def test_of_several_readers_the_first_in_the_program_asked() -> None:
+    forward = f"%a = f32[16,16] sine(%g), {at(20)}"
+    backward = f"ROOT %b = f32[16,16] add(%a, %g), {at(30)}"
+    assert sources(program(gather(place=at(10)), forward, backward)) == ["train.py:20"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param((gather(place=at(10)).replace("%g", "ROOT %g", 1),), id="nobody reads it"),
+        pytest.param((gather(place=at(10)), "ROOT %t = (f32[16,16]) tuple(%g)"), id="its reader has no place"),
+        pytest.param(
+            (gather(place=at(10), mark=""), f"ROOT %s = f32[16,16] sine(%g), {at(20)}"), id="older or the user's own"
+        ),
+        pytest.param(
+            (
+                f"%r = f32[4,16] all-reduce(%p), {WHOLE}, to_apply=%add, {MARK}, {at(10)}",
+                f"ROOT %s = f32[4,16] sine(%r), {at(20)}",
+            ),
+            id="a sum",
+        ),
+    ],
+)
+def test_others_keep_their_own_place(lines: tuple[str, ...]) -> None:
+    assert sources(program(*lines)) == ["train.py:10"]
+
+
+def test_a_scheduled_program_keeps_its_own_places() -> None:
+    lines = (gather(place=at(10)), f"ROOT %s = f32[16,16] fusion(%g), kind=kLoop, calls=%f, {at(20)}")
+    assert sources(program(*lines, header="is_scheduled=true, num_partitions=8")) == ["train.py:10"]
+
+
+def test_a_circle_of_moves_ends() -> None:
+    module = program(gather("%g", "%h", at(10)), gather("ROOT %h", "%g", at(11)))
+    asked_by = AskedBy()
+    assert module.entry is not None
+    assert [asked_by.of(each).source for each in module.entry.instructions[1:]] == ["train.py:10", "train.py:11"]
+
+
+def test_a_long_chain_is_walked_once() -> None:
+    chain = [gather(f"%g{i}", f"%g{i - 1}" if i else "%p", at(10)) for i in range(3000)]
+    module = program(*chain, f"ROOT %s = f32[16,16] sine(%g2999), {at(20)}")
+    asked_by = AskedBy()
+    assert module.entry is not None
+    moves = module.entry.instructions[1:-1]
+    assert {asked_by.of(each).source for each in moves} == {"train.py:20"}

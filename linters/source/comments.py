@@ -22,7 +22,7 @@ class Layout:
     statements: tuple[tuple[int, int], ...]
 
     def lines_of(self, line: int) -> range:
-        """The lines that a comment on `line` is about: its statement; for one that stands alone, the statement below."""
+        """The lines that a comment on `line` is about: its statement, or the one below where it stands alone."""
         for first, last in self.statements:
             if last >= line:
                 return range(min(first, line), last + 1) if first <= line else range(first, last + 1)

@@ -43,10 +43,7 @@ def fixable(findings: Iterable[Finding], unsafe: bool) -> list[Finding]:
     return [
         finding
         for finding in findings
-        if finding.fix is not None
-        and finding.fix.edits
-        and finding.status == "new"
-        and (unsafe or finding.fix.safe)
+        if finding.fix is not None and finding.fix.edits and finding.status == "new" and (unsafe or finding.fix.safe)
     ]
 
 
@@ -143,8 +140,8 @@ def parses(text: str) -> bool:
 def write_source(source: SourceText, before: str) -> None:
     """The file with its new text, in its own encoding, with its mode. The old file is there until the new one is whole.
 
-    `before` is the digest of the content that the fixes were made for. Raises NotFixed where the file has changed since,
-    or cannot be written.
+    `before` is the digest of the content that the fixes were made for. Raises NotFixed where the file has changed
+    since, or cannot be written.
     """
     path = source.file or source.path
     try:

@@ -152,7 +152,7 @@ def _edited(cell: Cell, edits: list[Edit]) -> list[str]:
         spans.add((start, end, edit.text))
     for start, end, new in sorted(spans, reverse=True):
         result = result[:start] + new.replace("\r\n", "\n") + result[end:]
-    return result.splitlines(keepends=True) if "\f" not in result else [result]
+    return re.findall(r"[^\n]*\n|[^\n]+", result)
 
 
 def _writer(tree: Any, raw: str) -> Callable[[Any], str]:

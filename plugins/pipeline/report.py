@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from ...contracts.finding import SEVERITY_RANK, Finding, Severity, sort_key
-from .resolved import ResolvedRow
-from .tables import StepTables
+from ...contracts.finding import SEVERITY_RANK, Finding, Location, Severity, sort_key
+
+if TYPE_CHECKING:
+    from .resolved import ResolvedRow
+    from .tables import StepTables
 
 FailOn = Literal["error", "warning", "info", "never"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -33,6 +35,9 @@ class Report:
 
     `subject` says what was judged (`dense-fsdp`, `3 contracts`), `targets` on which targets, `captures` is the
     provenance of each capture; nothing in it depends on the clock, the machine or the folder of the capture.
+
+    `sources` counts the Python files, `excerpts` holds the first lines of source at each place as (number, text),
+    `notes` says what was passed over, `statistics` asks for counts instead of the findings.
     """
 
     verb: str
@@ -43,6 +48,10 @@ class Report:
     captures: tuple[dict[str, Any], ...] = ()
     tables: tuple[StepTables, ...] = ()
     resolved: tuple[ResolvedRow, ...] = ()
+    sources: int = 0
+    excerpts: Mapping[Location, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    statistics: bool = False
     fail_on: FailOn = "error"
     proof: str | None = field(default=None, metadata={"doc": "What a clean verdict rests on, in a few words."})
 
@@ -81,8 +90,16 @@ class Report:
 
     @property
     def nothing_checked(self) -> bool:
-        """Whether `check` met no contract: a pass that proves nothing."""
-        return self.verb == "check" and not self.contracts and not self.findings
+        """Whether `check` met no contract and no source: a pass that proves nothing."""
+        return self.verb == "check" and not self.contracts and not self.sources and not self.findings
+
+    def counts(self) -> list[tuple[int, Finding]]:
+        """New root findings by rule, the most frequent first: how many, and one of them (one with a fix, if any)."""
+        by_rule: dict[str, list[Finding]] = {}
+        for root in self.new_roots():
+            by_rule.setdefault(root.finding.code, []).append(root.finding)
+        counted = [(len(each), next((f for f in each if f.fix is not None), each[0])) for each in by_rule.values()]
+        return sorted(counted, key=lambda entry: (-entry[0], entry[1].code))
 
     @property
     def exit_code(self) -> int:

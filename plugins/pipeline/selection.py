@@ -1,20 +1,25 @@
-"""`--select` and `--ignore`: which rules a command is about."""
+"""`--select`, `--ignore`, `--preview` and `--certain`: which rules and findings a command is about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Finding
+from ...contracts.problems import Problem
 from ...contracts.suggest import did_you_mean
 from ...linters.registry import rules
+from ...linters.rule import Rule
 
 
 def require_known(patterns: Iterable[str]) -> None:
     """Raises ContractLintError for a pattern that no rule has: a typing error would select, and so find, nothing."""
+    wanted = list(patterns)
+    if all(any(_is(rule, pattern) for rule in rules("source")) for pattern in wanted):
+        return  # the rules on contracts, which need far more imports, are not asked
     codes = [rule.code for rule in rules()]
     names = [rule.name for rule in rules()]
-    for pattern in patterns:
+    for pattern in wanted:
         if pattern not in names and not any(code.startswith(pattern.upper()) for code in codes):
             raise ContractLintError(
                 f"no rule has the code, prefix or name {pattern!r}",
@@ -30,5 +35,20 @@ def selected(findings: Iterable[Finding], select: Iterable[str], ignore: Iterabl
     ]
 
 
+def judging(rule: Rule | Problem, select: Sequence[str], ignore: Sequence[str], preview: bool) -> bool:
+    """Whether a rule's findings are shown. A rule in preview is also shown where it is selected by its full name."""
+    if getattr(rule, "preview", False) and not preview and not {rule.code, rule.name} & {*map(str.strip, select)}:
+        return False
+    return (not select or _is_any(rule, select)) and not _is_any(rule, ignore)
+
+
+def _is_any(rule: Rule | Problem | Finding, wanted: Iterable[str]) -> bool:
+    return any(_is(rule, each) for each in wanted)
+
+
+def _is(rule: Rule | Problem | Finding, pattern: str) -> bool:
+    return bool(pattern) and (rule.name == pattern or rule.code.startswith(pattern.upper()))
+
+
 def _matches(finding: Finding, wanted: tuple[str, ...]) -> bool:
-    return any(finding.name == each or finding.code.startswith(each.upper()) for each in wanted if each)
+    return _is_any(finding, wanted)

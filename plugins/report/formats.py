@@ -10,6 +10,10 @@ from ..pipeline.report import Report
 def render(report: Report, form: str, width: int | None = None, color: bool = False) -> str:
     """The report as text, json, sarif, github, gitlab, junit or markdown; `width` and `color` are for text."""
     if form == "text":
+        from . import plain
+
+        if plain.fits(report):
+            return plain.render(report, width or plain.DEFAULT_WIDTH, color)
         from .text import DEFAULT_WIDTH
         from .text import render as as_text
 

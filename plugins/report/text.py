@@ -10,17 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from ..pipeline.report import Report, Root
+from .plain import COLOURS, DEFAULT_WIDTH, Line, finding, statistics
 from .printable import many_lines, one_line, place, plural
 from .text_tables import resolved_table, step_tables
 from .verdict import consequences, headline, title, verdict
 
-DEFAULT_WIDTH = 100
-COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
-
 
 def render(report: Report, width: int = DEFAULT_WIDTH, color: bool = False) -> str:
     """The report as text, `width` columns wide; the same bytes for the same report, width and colour."""
-    return to_text([*_findings(report), *_tables(report, width)], width, color, first=_headline(report))
+    parts = _statistics(report) if report.statistics else [*_findings(report, width), *_tables(report, width)]
+    return to_text(parts, width, color, first=_headline(report))
 
 
 def to_text(parts: list[RenderableType], width: int, color: bool, first: Text | None = None) -> str:
@@ -52,12 +51,24 @@ def _headline(report: Report) -> Text:
     return text
 
 
-def _findings(report: Report) -> list[RenderableType]:
+def _statistics(report: Report) -> list[RenderableType]:
+    return [_line(line) for line in statistics(report)]
+
+
+def _line(pieces: Line) -> Text:
+    """A line that is as long as it should be already."""
+    return Text.assemble(*pieces, no_wrap=True)
+
+
+def _findings(report: Report, width: int) -> list[RenderableType]:
     parts: list[RenderableType] = []
     # What fails nothing comes last, in the order of the report otherwise.
     for root in sorted(report.new_roots(), key=lambda root: root.finding.severity == "info"):
-        parts += ["", _finding(root)]
-    aside = [root for root in report.roots() if root.finding.status != "new"]
+        if root.finding.location in report.excerpts:
+            parts += ["", *map(_line, finding(root, report.excerpts, width))]
+        else:
+            parts += ["", _finding(root)]
+    aside = [root for root in report.roots() if root.finding.status not in ("new", "baseline")]
     if aside:
         parts += ["", Text(f"Set aside ({plural(len(aside), 'finding')}):", style="dim")]
         parts += [Padding(_aside(root), (0, 0, 0, 2)) for root in aside]

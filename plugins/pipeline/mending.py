@@ -1,0 +1,110 @@
+"""`--fix` and `--diff`: fix, check again, until nothing more can be fixed; then write what changed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...contracts.finding import Finding
+from ...linters.source.fixes import MOST_PASSES, NotFixed, fixable, mend, write_source
+from ...linters.source.text import SourceText
+from .source import Sources
+
+
+@dataclass(slots=True)
+class Mending:
+    """What was done: the texts after it, the findings that are left in them, how many fixes, and the changes."""
+
+    sources: Sources
+    findings: list[Finding]
+    count: int = 0
+    diff: str = ""
+    text: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def mended_sources(
+    sources: Sources,
+    findings: Sequence[Finding],
+    again: Callable[[Sources], list[Finding]],
+    *,
+    unsafe: bool,
+    write: bool,
+) -> Mending:
+    """The sources after their fixes. `again` checks texts anew; `write` says that files are replaced.
+
+    A file that cannot be written, or has changed meanwhile, stays as it is, with a note and its findings.
+    """
+    before = {source.path: source for source in sources.texts.sources}
+    now = dict(before)
+    counts = dict.fromkeys(before, 0)
+    refused: dict[str, str] = {}
+    seen = {path: {source.digest} for path, source in before.items()}
+    found = list(findings)
+    for _ in range(MOST_PASSES):
+        changed = False
+        for path, source in now.items():
+            wanted = [f for f in fixable(found, unsafe) if f.location is not None and f.location.path == path]
+            if not wanted or path in refused:
+                continue
+            try:
+                made = mend(source, wanted)
+            except NotFixed as error:
+                refused[path] = str(error)
+                continue
+            # Two fixes that undo each other would go on for ever.
+            if made is None or made.source.digest in seen[path]:
+                continue
+            seen[path].add(made.source.digest)
+            now[path] = made.source
+            counts[path] += len(made.applied)
+            changed = True
+        if not changed:
+            break
+        found = again(_with(sources, now))
+    if write and _written(before, now, counts, refused):
+        found = again(_with(sources, now))
+    diff = "".join(_diff(before[path], now[path]) for path in now)
+    notes = [f"not fixed: {path}: {reason}" for path, reason in sorted(refused.items())]
+    text = next(iter(now.values())).text if len(now) == 1 else None
+    return Mending(_with(sources, now), found, sum(counts.values()), diff, text, notes)
+
+
+def _written(
+    before: dict[str, SourceText], now: dict[str, SourceText], counts: dict[str, int], refused: dict[str, str]
+) -> bool:
+    """Writes every file that changed; whether one could not be, which then counts as it was before."""
+    failed = False
+    for path, source in list(now.items()):
+        if source.digest == before[path].digest:
+            continue
+        try:
+            write_source(source, before[path].digest)
+        except NotFixed as error:
+            refused[path], now[path], counts[path], failed = str(error), before[path], 0, True
+    return failed
+
+
+def _with(sources: Sources, now: dict[str, SourceText]) -> Sources:
+    texts = replace(sources.texts, sources=list(now.values()))
+    return replace(sources, texts=texts)
+
+
+def _diff(old: SourceText, new: SourceText) -> str:
+    if old.digest == new.digest:
+        return ""
+    return "".join(
+        _ended(difflib.unified_diff(_shown(old), _shown(new), f"a/{old.path}", f"b/{old.path}", lineterm="\n"))
+    )
+
+
+def _shown(source: SourceText) -> list[str]:
+    """The lines as they stand in the file; of a notebook those of its cells, magics and all."""
+    text = source.text if source.notebook is None else "\n".join(cell.source for cell in source.notebook.cells) + "\n"
+    return re.findall(r"[^\n]*\n|[^\n]+", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _ended(lines: Iterator[str]) -> Iterator[str]:
+    return (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

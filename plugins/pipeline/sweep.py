@@ -1,0 +1,139 @@
+"""Everything that one run of `check` does with Python source: collect, analyse, set aside what is known, mend, show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ...contracts.finding import Finding, Location
+from .settings import Settings
+from .source import Sources, collect, collect_input, examine, is_shown, located, options_of
+
+Mode = Literal["none", "safe", "unsafe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """The result: findings as they are shown, contracts' among them.
+
+    `count` files were checked and `mended` fixes applied; `diff` is what they change, where that was asked for, and
+    `text` the fixed text of standard input.
+    """
+
+    findings: tuple[Finding, ...]
+    count: int = 0
+    excerpts: Mapping[Location, tuple[tuple[int, str], ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    mended: int = 0
+    diff: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What is asked for. `stdin` is the name and content of the one text that takes the place of all files.
+
+    `baseline` is the path of a file; `update` writes it from what is found. With `diff` no file is changed.
+    """
+
+    source: bool = True
+    stdin: tuple[str, bytes] | None = None
+    jobs: int = 0
+    cache: bool = True
+    baseline: str | None = None
+    update: bool = False
+    fix: Mode = "none"
+    diff: bool = False
+
+    def run(
+        self,
+        paths: Sequence[str],
+        settings: Settings,
+        settings_of: Callable[[str], Settings],
+        others: Sequence[Finding] = (),
+        contracts: Sequence[str] = (),
+    ) -> Swept:
+        """The findings on source at `paths` together with `others`, those on the files `contracts`.
+
+        Raises ContractLintError for a path that does not exist and a baseline that cannot be read or written.
+        """
+        sources = self._collected(paths, settings, settings_of)
+        if not sources.count and not self.baseline and not settings.baseline:
+            return Swept(tuple(others), notes=tuple(sources.notes))
+        from ...linters.source.run import Run
+
+        run = Run(options_of(settings, self.jobs), self._cache(settings))
+        known = self._known(paths, settings, settings_of, sources, contracts)
+        found = known([*others, *examine(sources, settings_of, run)])
+        mended, diff, text, notes = 0, None, None, list(sources.notes)
+        if self.fix != "none" or self.diff:
+            from .mending import mended_sources
+
+            done = mended_sources(
+                sources,
+                found,
+                lambda again: known([*others, *examine(again, settings_of, run)]),
+                unsafe=self.fix == "unsafe",
+                write=not self.diff and self.stdin is None,
+            )
+            # A diff shows what would be changed; the findings stay those of the files as they are.
+            if not self.diff:
+                sources, found = done.sources, done.findings
+            mended, diff, text = done.count, done.diff, done.text
+            notes += done.notes
+        placed, excerpts = located(found, sources.texts.sources)
+        return Swept(tuple(placed), sources.count, excerpts, tuple(notes), mended, diff if self.diff else None, text)
+
+    def _collected(self, paths: Sequence[str], settings: Settings, settings_of: Callable[[str], Settings]) -> Sources:
+        from ...linters.source.read import Texts
+
+        if self.stdin is not None:
+            name, data = self.stdin
+            return collect_input(data, name, settings.context)
+        return collect(paths, settings_of, settings.context) if self.source else Sources(Texts())
+
+    def _cache(self, settings: Settings) -> str | None:
+        from ...linters.source.cache import cache_file
+
+        return cache_file(os.fspath(settings.root)) if self.cache else None
+
+    def _known(
+        self,
+        paths: Sequence[str],
+        settings: Settings,
+        settings_of: Callable[[str], Settings],
+        sources: Sources,
+        contracts: Sequence[str],
+    ) -> Callable[[list[Finding]], list[Finding]]:
+        """What marks the findings that are in the baseline; writes it first, from the first list, if that is asked."""
+        path = self.baseline or settings.baseline
+        if path is None:
+            return lambda findings: findings
+        from ...linters.verdict import baseline
+
+        folder = os.path.dirname(os.path.abspath(path))
+        shown = Path(os.path.relpath(path)).as_posix()
+        listed: list[baseline.Entry] | None = None if self.update else baseline.read_baseline(path, shown)
+        checked = {os.path.abspath(each) for each in paths}
+        read = {baseline.seen_from(folder, each): each for each in (*sources.paths, *contracts)}
+
+        def judged(entry: baseline.Entry) -> bool:
+            """Whether what an entry is about was looked at: its file was read, or is gone from below what was."""
+            if settings.certain:
+                return False  # what is not certain was not looked at, and an entry does not say what it was
+            file = os.path.abspath(os.path.join(folder, entry.path))
+            gone = not os.path.exists(file) and any((file + os.sep).startswith(each + os.sep) for each in checked)
+            here = read.get(entry.path)
+            return gone or (here is not None and is_shown(entry.code, settings_of(here), here))
+
+        def mark(findings: list[Finding]) -> list[Finding]:
+            nonlocal listed
+            if listed is None:
+                listed = baseline.entries(findings, folder)
+                baseline.write_baseline(path, shown, listed)
+            return baseline.apply_baseline(findings, listed, folder, shown, judged)
+
+        return mark

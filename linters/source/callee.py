@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from .transforms import COMPILES
 from .values.value import Parameter, Value
 
 
@@ -71,8 +72,6 @@ class Callee:
 
     @property
     def jit(self) -> Wrapped | None:
-        from .transforms import COMPILES
-
         return next((wrap for wrap in self.wraps if wrap.name in COMPILES), None)
 
     def with_(self, **changes: Any) -> Callee:

@@ -1,0 +1,392 @@
+"""What a value calls, what the call's arguments are to the callee, and what comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .callee import NOTHING, Callee, Wrapped
+from .names import Names
+from .records import Call, Class
+from .summary import FunctionSummary
+from .transforms import POSITIONAL, TRANSFORMS, Transform
+from .values.value import UNKNOWN, Value, dotted
+
+PARTIAL = frozenset({"functools.partial", "jax.tree_util.Partial", "equinox.Partial"})
+DEEPEST_RETURN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class JitOptions:
+    """The static and donated parameters of a jitted callee.
+
+    `static_numbers`, `donated_numbers` count the arguments of a call of it, `static_names`, `donated_names` are parameter
+    names; each is None where it is computed from what is not known. With a known signature, names and numbers are both
+    complete. `all_donated` is equinox's `donate="all"`.
+    """
+
+    static_numbers: frozenset[int] | None
+    static_names: frozenset[str] | None
+    donated_numbers: frozenset[int] | None
+    donated_names: frozenset[str] | None
+    all_donated: bool = False
+
+    def is_static(self, number: int | None, name: str | None = None) -> bool:
+        return number in (self.static_numbers or ()) or name in (self.static_names or ())
+
+    def is_donated(self, number: int | None, name: str | None = None) -> bool:
+        return self.all_donated or number in (self.donated_numbers or ()) or name in (self.donated_names or ())
+
+
+class Calling(Names):
+    """The part of `Program` about calls."""
+
+    bindings: dict[tuple[str, int], list[Value]]
+    _depth = 0
+
+    def callee(self, value: Value) -> Callee:
+        """See callee.py. Remembered in the value."""
+        found = value.callee
+        if found is None:
+            value.callee = NOTHING
+            found = value.callee = self._callee(value)
+        return found
+
+    def _callee(self, value: Value) -> Callee:
+        op = value.op
+        if op == "name":
+            return self._named(value.data)
+        if op == "function":
+            return Callee(value.data.id.replace(":", "."), value.data)
+        if op == "class":
+            return Callee(value.data.id.replace(":", "."), cls=value.data.id)
+        if op == "ref":
+            function = self.function(value.data)
+            if function is not None:
+                return Callee(value.data.replace(":", "."), function)
+            return Callee(value.data.replace(":", "."), cls=value.data)
+        if op == "call":
+            return self._made(value)
+        if op == "attr":
+            return self._attribute(value)
+        if op in ("phi", "loop"):
+            found = [each for each in map(self.callee, value.args) if each.name is not None]
+            return next((each for each in found if each.wraps), found[0]) if found else NOTHING
+        if op == "item":
+            part = self.item_of(value)
+            return self.callee(part) if part is not None else NOTHING
+        if op == "param":
+            bound = self.bindings.get((value.data.function.id, value.data.index), ())
+            return self.callee(bound[0]) if len(bound) == 1 else NOTHING
+        return NOTHING
+
+    def _named(self, name: str) -> Callee:
+        if name in TRANSFORMS or name in PARTIAL:
+            return Callee(name)
+        target = self.resolve(name)
+        if target is None:
+            return Callee(name)
+        if target.op == "name":
+            return Callee(target.data)
+        found = self.callee(target)
+        return found if found.name is not None else Callee(name)
+
+    def _made(self, value: Value) -> Callee:
+        """The callee of what a call gave: partial, a transform, a decorator, a factory, an instance."""
+        call: Call = value.data
+        maker = self.callee(call.func)
+        name = maker.name
+        if name in PARTIAL:
+            return self._partial([*maker.bound, *call.args], {**maker.bound_keywords, **call.keywords})
+        transform = TRANSFORMS.get(name) if name is not None and not maker.wraps else None
+        if transform is not None and (transform.wraps or transform.transparent):
+            return self._transformed(value, call, maker, transform)
+        if call.decorates is not None and (maker.function is None or maker.name is None):
+            return self.callee(call.args[0])
+        if maker.cls is not None or (maker.function is None and name is not None and _is_class(name)):
+            return self._instance_call(value, maker)
+        if maker.function is not None and not maker.wraps:
+            made = self.returned(value)
+            if made is not None:
+                found = self.callee(made)
+                if found.name is not None:
+                    return found
+            if call.decorates is not None:
+                return self.callee(call.args[0])
+        return NOTHING
+
+    def _partial(self, args: list[Value], keywords: Mapping[Any, Value]) -> Callee:
+        if not args:
+            return NOTHING
+        inner = self.callee(args[0])
+        return inner.with_(
+            bound=(*inner.bound, *args[1:]), bound_keywords={**inner.bound_keywords, **keywords}
+        )
+
+    def _transformed(self, value: Value, call: Call, maker: Callee, transform: Transform) -> Callee:
+        args = [*maker.bound, *call.args]
+        keywords = {**maker.bound_keywords, **{name: each for name, each in call.keywords.items() if name}}
+        given = args[transform.functions[0]] if transform.functions and len(args) > transform.functions[0] else None
+        if given is None:
+            given = next((keywords[name] for name in transform.keywords if name in keywords), None)
+        if given is None:
+            return Callee(maker.name, bound=args, bound_keywords=keywords)
+        inner = self.callee(given)
+        if transform.transparent:
+            if inner.name is None and maker.name == "functools.wraps":
+                return Callee("functools.wraps")
+            if maker.name == "functools.wraps" and call.decorates is None and maker.bound == ():
+                # functools.wraps(f) is a decorator; what it is applied to is the function.
+                return Callee("builtins.staticmethod")
+            return inner
+        name = maker.name or ""
+        keywords.update(zip(POSITIONAL.get(name, ()), args[1:], strict=False))
+        if inner.name is None:
+            inner = Callee(".function")
+        return inner.with_(wraps=(Wrapped(name, keywords, value), *inner.wraps))
+
+    def _instance_call(self, value: Value, maker: Callee) -> Callee:
+        if maker.cls is not None:
+            method = self.member(maker.cls, "__call__")
+            if method is not None:
+                inner = self.callee(method)
+                return inner.with_(bound=(value, *inner.bound), instance=value)
+        return Callee(f"{maker.name}.__call__", instance=value)
+
+    def _attribute(self, value: Value) -> Callee:
+        base, name = value.args[0], value.data
+        base_name = dotted(value)
+        if base_name is not None:
+            return self._named(base_name)
+        kind = self.type_of(base)
+        if kind is not None:
+            if kind in self.class_data:
+                member = self.instance_member(kind, name)
+                if member is not None:
+                    found = self.callee(member)
+                    if found.name is not None:
+                        return self._bound(found, member, kind, name, base)
+                declared = self.declared_type(kind, name)
+                if declared is not None and declared.op == "ref" and declared.data in self.class_data:
+                    method = self.member(declared.data, "__call__")
+                    if method is not None:
+                        return self.callee(method).with_(bound=(value,), instance=value)
+            return Callee(f".{name}", instance=base)
+        if base.op in ("class", "ref"):
+            id = base.data.id if base.op == "class" else base.data
+            member = self.member(id, name) if id in self.class_data else None
+            if member is not None:
+                return self.callee(member)
+        return Callee(f".{name}", instance=base)
+
+    def _bound(self, found: Callee, member: Value, kind: str, name: str, base: Value) -> Callee:
+        """A method with its instance bound. What was stored on the object, or is static, has none."""
+        owner = getattr(found.function, "owner", None)
+        if owner is None or member.op not in ("ref", "call", "function") or self._is_static(member):
+            return found
+        if member.op == "call" and member.data.decorates is None and found.instance is not None:
+            return found  # stored as a bound method already
+        stored = any(each in self.class_data and name in self.class_data[each][0]["s"] for each in self.lineage(kind))
+        if stored:
+            return found
+        return found.with_(bound=(base, *found.bound), instance=base)
+
+    def _is_static(self, member: Value) -> bool:
+        while member.op == "call" and member.data.args:
+            if dotted(member.data.func) == "builtins.staticmethod":
+                return True
+            member = member.data.args[0]
+        return False
+
+    def type_of(self, value: Value, depth: int = 0) -> str | None:
+        """The class that a value is an instance of: an id of the project, or a dotted name."""
+        if depth > 4:
+            return None
+        op = value.op
+        if op == "param":
+            parameter = value.data
+            owner = getattr(parameter.function, "owner", None)
+            if parameter.index == 0 and owner is not None:
+                return owner.id if isinstance(owner, Class) else owner
+            return self.class_named(parameter.annotation)
+        if op == "call":
+            call: Call = value.data
+            maker = self.callee(call.func)
+            if maker.cls is not None:
+                return maker.cls
+            if maker.name is not None and maker.function is None and not maker.wraps and _is_class(maker.name):
+                return maker.name
+            return None
+        if op == "attr":
+            owner = self.type_of(value.args[0], depth + 1)
+            if owner is not None and owner in self.class_data:
+                declared = self.declared_type(owner, value.data)
+                if declared is not None:
+                    return self.class_named(declared)
+                member = self.instance_member(owner, value.data)
+                if member is not None and member.op in ("call", "param"):
+                    return self.type_of(member, depth + 1)
+        return None
+
+    def class_named(self, annotation: Value) -> str | None:
+        """The class that an annotation names."""
+        if annotation.op == "class":
+            return annotation.data.id
+        if annotation.op == "ref":
+            return annotation.data
+        name = dotted(annotation)
+        if name is None:
+            return None
+        target = self.resolve(name)
+        if target is None:
+            return name
+        return target.data if target.op in ("ref", "name") else None
+
+    # Arguments and results
+
+    def arguments(self, call: Call, callee: Callee | None = None) -> dict[str, Value]:
+        """The arguments by the callee's parameter names."""
+        callee = callee or self.callee(call.func)
+        if callee.function is None:
+            return {}
+        return self.matched(callee, call.args, call.keywords)
+
+    def matched(self, callee: Callee, args: list[Value], keywords: Mapping[Any, Value]) -> dict[str, Value]:
+        """Bound and given arguments by parameter name; those behind a star are left out."""
+        found: dict[str, Value] = {}
+        function = callee.function
+        if function is None:
+            return found
+        positional = [each for each in function.parameters if each.kind == "positional"]
+        for parameter, value in zip(positional, (*callee.bound, *args), strict=False):
+            if value.op == "star":
+                break
+            found[parameter.name] = value
+        for name, value in (*callee.bound_keywords.items(), *keywords.items()):
+            if name:
+                found[name] = value
+        return found
+
+    def returned(self, value: Value) -> Value | None:
+        """What the call of a project function gives back, in terms of its arguments."""
+        if value.op != "call":
+            return None
+        call: Call = value.data
+        callee = self.callee(call.func)
+        function = callee.function
+        if function is None or callee.wraps or self._depth > DEEPEST_RETURN:
+            return None
+        key = id(value)
+        if key in self._returned:
+            return self._returned[key][1]
+        summary = function if isinstance(function, FunctionSummary) else self.function(function.id)
+        frozen = summary.data.get("r") if summary is not None else None
+        made = None
+        if frozen and not getattr(function, "is_async", False):
+            bind = {}
+            given = self.matched(callee, call.args, call.keywords)
+            for parameter in function.parameters:
+                bound = given.get(parameter.name, parameter.default)
+                bind[(function.id, parameter.index)] = bound if bound is not None else UNKNOWN
+            made = self.thaw(frozen, call.function, bind)
+        self._returned[key] = (value, made)
+        return made
+
+    _returned: dict[int, tuple[Value, Value | None]]
+
+    def item_of(self, value: Value) -> Value | None:
+        """The element that an `item` value is, where the container is returned by a project function or in sight."""
+        container, index = value.args
+        if index.op != "const":
+            return None
+        made = self.returned(container) if container.op == "call" else container
+        if made is None:
+            return None
+        if made.op in ("tuple", "list") and type(index.data) is int and -len(made.args) <= index.data < len(made.args):
+            return made.args[index.data]
+        if made.op == "dict":
+            for key, each in zip(made.data, made.args, strict=True):
+                if key is not None and key.op == "const" and key.data == index.data:
+                    return each
+        return None
+
+    # Constants
+
+    def constant(self, value: Value | None, missing: Any) -> Any:
+        """The Python value of a literal, of a tuple or list of literals, or of a name bound to one."""
+        if value is None:
+            return missing
+        if value.op == "const":
+            return value.data
+        if value.op in ("tuple", "list"):
+            parts = [self.constant(each, missing) for each in value.args]
+            return missing if any(part is missing for part in parts) else tuple(parts)
+        if value.op == "name":
+            target = self.resolve(value.data)
+            return self.constant(target, missing) if target is not None and target.op != "name" else missing
+        if value.op == "call" and not value.data.keywords and len(value.data.args) == 1:
+            if dotted(value.data.func) in ("builtins.tuple", "builtins.list"):
+                return self.constant(value.data.args[0], missing)
+        if value.op == "phi":
+            parts = [self.constant(each, missing) for each in value.args]
+            if all(part is not missing and type(part) is type(parts[0]) and part == parts[0] for part in parts):
+                return parts[0]
+        return missing
+
+    def strings(self, value: Value | None) -> frozenset[str] | None:
+        """Every string that a value can be or hold."""
+        if value is not None and value.op == "phi":
+            parts = [self.strings(each) for each in value.args]
+            return None if any(part is None for part in parts) else frozenset().union(*(part or () for part in parts))
+        missing = object()
+        found = self.constant(value, missing)
+        if isinstance(found, str):
+            return frozenset({found})
+        if isinstance(found, tuple) and all(isinstance(each, str) for each in found):
+            return frozenset(found)
+        return None
+
+    def jit_options(self, callee: Callee) -> JitOptions:
+        """Static and donated parameters of the outermost transform that compiles (or of the outermost one)."""
+        wrapped = callee.jit or (callee.wraps[0] if callee.wraps else None)
+        if wrapped is None:
+            none: frozenset[Any] = frozenset()
+            return JitOptions(none, none, none, none)
+        options = wrapped.options
+        static = self._options(options, "static_argnums", "static_argnames", callee)
+        if wrapped.name == "jax.pmap" or "static_broadcasted_argnums" in options:
+            static = self._options(options, "static_broadcasted_argnums", "static_argnames", callee)
+        donated = self._options(options, "donate_argnums", "donate_argnames", callee)
+        every = self.constant(options.get("donate"), None) in ("all", "all-except-first", "warn")
+        return JitOptions(*static, *donated, every)
+
+    def _options(
+        self, options: Mapping[str, Value], numbers: str, names: str, callee: Callee
+    ) -> tuple[frozenset[int] | None, frozenset[str] | None]:
+        found: frozenset[int] | None = frozenset()
+        named: frozenset[str] | None = frozenset()
+        if numbers in options:
+            value = self.constant(options[numbers], None)
+            value = (value,) if type(value) is int else value
+            if value is None and options[numbers].op == "const":
+                value = ()
+            found = frozenset(value) if isinstance(value, tuple) and all(type(each) is int for each in value) else None
+        if names in options:
+            named = self.strings(options[names])
+            if named is None and options[names].op == "const":
+                named = frozenset()
+        function = callee.function
+        if function is None or found is None or named is None:
+            return found, named
+        positional = [each.name for each in function.parameters if each.kind == "positional"][len(callee.bound) :]
+        count = len(positional)
+        found = frozenset(each + count if each < 0 else each for each in found)
+        by_number = {positional[each] for each in found if 0 <= each < count}
+        by_name = {positional.index(each) for each in named if each in positional}
+        return found | by_name, named | by_number
+
+
+def _is_class(name: str) -> bool:
+    last = name.rpartition(".")[2]
+    return last[:1].isupper() and not last.isupper()

@@ -1,0 +1,160 @@
+"""Values as JSON: what one file tells others of its own. Bounded in size; what does not fit is unknown.
+
+    ["c", constant]  ["n", dotted]  ["f", function id]  ["k", class id]  ["p", function id, index, name]
+    ["x", func, [arguments], {keyword: value}, line]                       a call
+    [".", base, attribute]  ["i", base, index]  ["e", iterable]  ["|", alternatives]
+    ["o", op, data, [arguments]]                                           operators and containers
+    ["d", [[key, value], ...]]                                             a dictionary
+    0                                                                      unknown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .records import Block, Call
+from .values.value import UNKNOWN, Parameter, Value
+
+Frozen = Any
+_OPERATORS = frozenset({"bin", "compare", "bool", "unary", "tuple", "list", "set", "star", "slice", "format", "enter"})
+_SIMPLE = (bool, int, float, str, type(None))
+_NOWHERE = Block(None, None, "summary", None, None)
+LONGEST_CONSTANT = 120
+
+
+class Freezer:
+    """Freezes one value after another; `budget` is the number of nodes that each may take."""
+
+    def __init__(self) -> None:
+        self.left = 0
+        self.open: set[int] = set()
+
+    def freeze(self, value: Value | None, budget: int) -> Frozen:
+        self.left = budget
+        self.open.clear()
+        return self._freeze(value) if value is not None else 0
+
+    def _freeze(self, value: Value) -> Frozen:
+        self.left -= 1
+        op = value.op
+        if op == "const":
+            data = value.data
+            if isinstance(data, _SIMPLE) and not (isinstance(data, str) and len(data) > LONGEST_CONSTANT):
+                if not (isinstance(data, int) and abs(data) > 2**62):
+                    return ["c", data]
+            return ["c", None] if data is Ellipsis else 0
+        if op == "name":
+            return ["n", value.data]
+        if op == "function":
+            return ["f", value.data.id]
+        if op == "class":
+            return ["k", value.data.id]
+        if op == "ref":
+            return ["f", value.data]
+        if op == "param":
+            return ["p", value.data.function.id, value.data.index, value.data.name]
+        if self.left < 0 or id(value) in self.open or len(self.open) > 40:
+            return 0
+        self.open.add(id(value))
+        try:
+            return self._compound(value, op)
+        finally:
+            self.open.discard(id(value))
+
+    def _compound(self, value: Value, op: str) -> Frozen:
+        if op == "call":
+            call: Call = value.data
+            func = self._freeze(call.func)
+            if func == 0:
+                return 0
+            keywords = {name or "**": self._freeze(each) for name, each in call.keywords.items()}
+            return ["x", func, [self._freeze(each) for each in call.args], keywords, getattr(call.node, "lineno", 0)]
+        if op == "attr":
+            base = self._freeze(value.args[0])
+            return [".", base, value.data] if base != 0 else 0
+        if op == "item":
+            base = self._freeze(value.args[0])
+            return ["i", base, self._freeze(value.args[1])] if base != 0 else 0
+        if op == "element":
+            base = self._freeze(value.args[0])
+            return ["e", base] if base != 0 else 0
+        if op in ("phi", "loop"):
+            found: list[Frozen] = []
+            for each in value.args[:4]:
+                frozen = self._freeze(each)
+                if frozen not in found:
+                    found.append(frozen)
+            return ["|", found] if len(found) > 1 else found[0]
+        if op in _OPERATORS:
+            return ["o", op, value.data, [self._freeze(each) for each in value.args[:16]]]
+        if op == "dict":
+            pairs = zip(value.data, value.args, strict=True)
+            return ["d", [[self._freeze(key) if key is not None else None, self._freeze(each)] for key, each in pairs][:16]]
+        if op == "updated":
+            return ["o", op, "item", [self._freeze(each) for each in value.args[:2]]]
+        if op == "comp":
+            return ["o", op, value.data, [self._freeze(value.args[0])]]
+        return 0
+
+
+class Thaw:
+    """Values again. `bind` gives those of parameters, by function id and index; `function` is where calls then stand."""
+
+    def __init__(self, function: Any, bind: Mapping[tuple[str, int], Value], parameter: Any) -> None:
+        self.function = function
+        self.bind = bind
+        self.parameter = parameter
+
+    def value(self, frozen: Frozen) -> Value:
+        if not frozen:
+            return UNKNOWN
+        tag = frozen[0]
+        if tag == "c":
+            return Value("const", None, (), frozen[1])
+        if tag == "n":
+            return Value("name", None, (), frozen[1])
+        if tag == "f" or tag == "k":
+            return Value("ref", None, (), frozen[1])
+        if tag == "p":
+            bound = self.bind.get((frozen[1], frozen[2]))
+            return bound if bound is not None else self.parameter(frozen[1], frozen[2])
+        if tag == "x":
+            _, func, args, keywords, line = frozen
+            given = {None if name == "**" else name: self.value(each) for name, each in keywords.items()}
+            return made_call(self.function, self.value(func), [self.value(each) for each in args], given, line).result
+        if tag == ".":
+            return Value("attr", None, (self.value(frozen[1]),), frozen[2])
+        if tag == "i":
+            return Value("item", None, (self.value(frozen[1]), self.value(frozen[2])))
+        if tag == "e":
+            return Value("element", None, (self.value(frozen[1]),))
+        if tag == "|":
+            return Value("phi", None, tuple([self.value(each) for each in frozen[1]]))
+        if tag == "o":
+            data = tuple(frozen[2]) if isinstance(frozen[2], list) else frozen[2]
+            return Value(frozen[1], None, tuple([self.value(each) for each in frozen[3]]), data)
+        keys = tuple([self.value(key) if key is not None else None for key, _ in frozen[1]])
+        return Value("dict", None, tuple([self.value(each) for _, each in frozen[1]]), keys)
+
+
+class At:
+    """Stands for the syntax node of a call in another file."""
+
+    __slots__ = ("lineno",)
+
+    def __init__(self, lineno: int) -> None:
+        self.lineno = lineno
+
+
+def made_call(
+    function: Any, func: Value, args: list[Value], keywords: dict[str | None, Value], line: int
+) -> Call:
+    """A call of another file."""
+    node: Any = At(line)
+    return Call(node, _NOWHERE, function, 0, None, func, args, keywords)
+
+
+def parameter_of(function: Any, index: int) -> Parameter | None:
+    parameters = function.parameters
+    return parameters[index] if index < len(parameters) else None

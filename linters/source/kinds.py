@@ -1,0 +1,339 @@
+"""What a value is: tracer, static, host, device, key. Asked for lazily, remembered in the value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .apis import (
+    ARRAY_ATTRIBUTES,
+    ARRAY_METHODS,
+    CONSTANTS,
+    HOST_METHODS,
+    STATIC_ATTRIBUTES,
+    SURE_ARRAY_METHODS,
+    TREE_METHODS,
+    result_of,
+)
+from .records import Call
+from .transforms import TRANSFORMS
+from .values.value import Value
+
+TRACERS = frozenset({"array", "traced"})
+_ON_DEVICE = ("device", "eager")
+_LAYERS = ("flax.linen.", "flax.nnx.", "equinox.nn.", "haiku.")
+CONTAINERS = frozenset({"tuple", "list", "set", "dict", "comp"})
+
+
+class Kinds:
+    """The part of `Program` that answers `kind`. It needs `callee`, `traced`, `returned` and `resolve` of it."""
+
+    callee: Any
+    traced: Any
+    returned: Any
+    resolve: Any
+    type_of: Any
+
+    def __init__(self) -> None:
+        self._heads = 0
+        self._provisional: list[Value] = []
+
+    def kind(self, value: Value) -> str:
+        """See `facts`. A loop's value is assumed to be what came before while the round is looked at."""
+        known = value.kind
+        if known is not None:
+            return known
+        op = value.op
+        if op == "loop":
+            return self._loop(value)
+        value.kind = "unknown"  # what refers to itself otherwise than by a loop stays unknown
+        found = getattr(self, f"_kind_{op}")(value)
+        value.kind = found
+        if self._heads:
+            self._provisional.append(value)
+        return found
+
+    def _loop(self, value: Value) -> str:
+        before = value.kind = self.kind(value.args[0])
+        self._heads += 1
+        after = self.kind(value.args[1])
+        self._heads -= 1
+        if before == "static" and after == "array":
+            found = "array"  # 0.0 before the first round, an array from then on
+        else:
+            found = before if before == after else self._met((before, after))
+        value.kind = found
+        if self._heads:
+            self._provisional.append(value)
+        else:
+            for each in self._provisional:
+                each.kind = None
+            self._provisional.clear()
+        return found
+
+    @staticmethod
+    def _met(kinds: Iterable[str]) -> str:
+        """What a value is that is any of these."""
+        found = set(kinds)
+        if len(found) == 1:
+            return found.pop()
+        if found <= TRACERS:
+            return "traced"
+        if found <= {"device", "eager"}:
+            return "eager"
+        if found <= {"static", "host"}:
+            return "host"
+        return "unknown"
+
+    def held(self, value: Value, depth: int = 3) -> set[str]:
+        """The kinds of a value and of what it holds, where it is a container in sight."""
+        if value.op in CONTAINERS and depth:
+            found: set[str] = set()
+            elements = value.args[:1] if value.op == "comp" else value.args[:32]
+            for each in elements:
+                found |= self.held(each, depth - 1)
+            return found
+        if value.op == "updated" and depth:
+            return self.held(value.args[0], depth - 1) | self.held(value.args[1], depth - 1)
+        return {self.kind(value)}
+
+    # By op
+
+    def _kind_const(self, value: Value) -> str:
+        return "static"
+
+    def _kind_name(self, value: Value) -> str:
+        if value.data in CONSTANTS:
+            return "static"
+        target = self.resolve(value.data)
+        if target is not None:
+            return self.kind(target)
+        return "callable" if result_of(value.data) or value.data in TRANSFORMS else "unknown"
+
+    def _kind_function(self, value: Value) -> str:
+        return "callable"
+
+    _kind_class = _kind_ref = _kind_function
+
+    def _kind_param(self, value: Value) -> str:
+        traced = self.traced(value.data.function)
+        state = traced.parameters.get(value.data.name) if traced else None
+        return state if state in ("traced", "static") else "unknown"
+
+    def _kind_attr(self, value: Value) -> str:
+        name = value.data
+        if name in STATIC_ATTRIBUTES:
+            return "static"
+        base = self.kind(value.args[0])
+        if base in ("array", "traced", "eager"):
+            return base if name in ARRAY_ATTRIBUTES else "unknown"
+        return base if base in ("static", "host", "device", "key") else "unknown"
+
+    def _kind_item(self, value: Value) -> str:
+        container, index = value.args
+        base = self.kind(container)
+        if base in ("array", "traced", "static", "device", "key"):
+            return base
+        if base == "container":
+            return self._element(container)
+        at = self.kind(index)
+        if base in ("host", "eager"):
+            return "array" if at in TRACERS else base
+        if container.op == "call":
+            made = self.returned(container)
+            if made is not None and made.op in ("tuple", "list") and index.op == "const" and type(index.data) is int:
+                if -len(made.args) <= index.data < len(made.args) and not any(a.op == "star" for a in made.args):
+                    return self.kind(made.args[index.data])
+        return "unknown"
+
+    def _element(self, container: Value) -> str:
+        """The kind that all elements of a container in sight share."""
+        op = container.op
+        if op == "comp":
+            return self.kind(container.args[0])
+        if op in CONTAINERS:
+            return self._met(self.kind(each) for each in container.args[:32]) if container.args else "unknown"
+        if op == "updated":
+            return self._met((self._element(container.args[0]), self.kind(container.args[1])))
+        if op == "phi":
+            return self._met(self._element(each) for each in container.args)
+        return "unknown"
+
+    def _kind_slice(self, value: Value) -> str:
+        return "static"
+
+    def _kind_bin(self, value: Value) -> str:
+        left, right = value.args
+        if left.op == "const" and type(left.data) in (str, bytes):
+            return "static"
+        kinds = (self.kind(left), self.kind(right))
+        if "array" in kinds:
+            return "array"
+        if "traced" in kinds:
+            other = kinds[1] if kinds[0] == "traced" else kinds[0]
+            if other == "container" or left.op in ("list", "tuple") or right.op in ("list", "tuple"):
+                return "unknown"
+            return "traced" if other == "unknown" and value.data in ("Add", "BitOr") else "array"
+        if "unknown" in kinds or "callable" in kinds:
+            return "unknown"
+        for kind in ("device", "eager", "key"):
+            if kind in kinds:
+                return kind
+        if "container" in kinds:
+            return "container"
+        return "host" if "host" in kinds else "static"
+
+    def _kind_compare(self, value: Value) -> str:
+        operators = value.data
+        if any(op in ("Is", "IsNot", "In", "NotIn") for op in operators):
+            return "static"
+        args = value.args
+        if any(arg.op == "const" and not isinstance(arg.data, (int, float, complex)) for arg in args):
+            return "static"
+        kinds = [self.kind(arg) for arg in args]
+        if any(op in ("Eq", "NotEq") for op in operators) and "array" not in kinds:
+            # Tree structures, enumerations and strings are compared too.
+            sure = all(kind in ("traced", "eager") or arg.op == "const" for kind, arg in zip(kinds, args, strict=True))
+            if "traced" in kinds:
+                return "array" if sure else "unknown"
+        if "array" in kinds:
+            return "array"
+        if "traced" in kinds:
+            return "unknown" if "container" in kinds else "array"
+        if "unknown" in kinds or "callable" in kinds:
+            return "unknown"
+        for kind in _ON_DEVICE:
+            if kind in kinds:
+                return kind
+        return "host" if "host" in kinds else "static"
+
+    def _kind_bool(self, value: Value) -> str:
+        return self._met(self.kind(each) for each in value.args)
+
+    def _kind_unary(self, value: Value) -> str:
+        if value.data == "Not":
+            return "static"
+        kind = self.kind(value.args[0])
+        return "array" if kind == "traced" else kind
+
+    def _kind_tuple(self, value: Value) -> str:
+        args = value.args if value.op != "comp" else value.args[:1]
+        return "static" if all(self.kind(each) == "static" for each in args[:32]) else "container"
+
+    _kind_list = _kind_set = _kind_dict = _kind_comp = _kind_tuple
+
+    def _kind_format(self, value: Value) -> str:
+        return "static"
+
+    def _kind_phi(self, value: Value) -> str:
+        return self._met(self.kind(each) for each in value.args)
+
+    def _kind_element(self, value: Value) -> str:
+        container = value.args[0]
+        kind = self.kind(container)
+        return self._element(container) if kind == "container" else kind
+
+    def _kind_enter(self, value: Value) -> str:
+        return "unknown"
+
+    def _kind_star(self, value: Value) -> str:
+        return self.kind(value.args[0])
+
+    def _kind_updated(self, value: Value) -> str:
+        old = self.kind(value.args[0])
+        return "container" if old in ("container", "static") else old
+
+    def _kind_unknown(self, value: Value) -> str:
+        return "unknown"
+
+    # Calls
+
+    def _kind_call(self, value: Value) -> str:
+        call: Call = value.data
+        callee = self.callee(call.func)
+        traced = self.traced(call.function)
+        staged = traced is not None and traced.staged
+        if callee.wraps:
+            if traced is not None:
+                return "traced" if staged or self._any_tracer(call) else "unknown"
+            return "device" if callee.jit else "unknown"
+        name = callee.name
+        if name is None:
+            return "unknown"
+        if name.startswith("."):
+            return self._method(value, call, name[1:], staged)
+        if callee.function is not None or callee.cls is not None:
+            made = self.returned(value)
+            return self.kind(made) if made is not None else "unknown"
+        if staged and name.startswith(_LAYERS) and call.func.op == "call" and name.rpartition(".")[2][:1].isupper():
+            return "traced"
+        result = result_of(name)
+        if result is None or result in ("unknown", "callable"):
+            return result or "unknown"
+        if result in ("static", "key", "host"):
+            return self._same(call) if result == "host" and name == "jax.device_get" and traced else result
+        if result == "array":
+            if staged or self._any_tracer(call):
+                return "array"
+            return "eager" if traced is None else "unknown"
+        if result == "outputs":
+            if staged or self._any_tracer(call):
+                return "traced"
+            return "eager" if traced is None and not name.startswith("functools") else "unknown"
+        if result == "same":
+            return self._same(call)
+        if result == "second":
+            return self.kind(call.args[1]) if len(call.args) > 1 else "unknown"
+        return self._collected(call, result)
+
+    def _same(self, call: Call) -> str:
+        return self.kind(call.args[0]) if call.args else "unknown"
+
+    def _any_tracer(self, call: Call) -> bool:
+        return any(self.held(arg) & TRACERS for arg in (*call.args, *call.keywords.values()))
+
+    def _collected(self, call: Call, result: str) -> str:
+        """Collections, pytrees, and reductions of their elements."""
+        args = call.args[1:] if result == "mapped" else call.args
+        held: set[str] = set()
+        for arg in args:
+            held |= self.held(arg)
+        if not held:
+            return "container" if result == "collection" else "unknown"
+        if result == "reduced" and held & TRACERS:
+            return "array" if "unknown" not in held else "traced"
+        if held & TRACERS:
+            return "traced"
+        if held == {"static"}:
+            return "static" if result != "collection" or call.args else "container"
+        for kind in ("device", "eager", "key", "host"):
+            if kind in held and held <= {kind, "static", "callable"}:
+                return kind
+        return "unknown"
+
+    def _method(self, value: Value, call: Call, name: str, staged: bool) -> str:
+        func = call.func
+        if func.op != "attr":
+            return "unknown"
+        base = self.kind(func.args[0])
+        if name in HOST_METHODS:
+            return "host" if base != "static" else "static"
+        if base == "array":
+            return "array" if name in ARRAY_METHODS else "unknown"
+        if base == "traced":
+            if name in SURE_ARRAY_METHODS:
+                return "array"
+            return "traced" if name in TREE_METHODS else "unknown"
+        if base == "eager":
+            if name in ARRAY_METHODS:
+                return "array" if staged else "eager"
+            return "unknown"
+        if base == "device":
+            return "device" if name in ARRAY_METHODS or name in TREE_METHODS or name == "block_until_ready" else "unknown"
+        if base == "container":
+            return self._element(func.args[0]) if name in ("get", "pop") else "container" if name == "items" else "unknown"
+        if base == "host":
+            return "host"
+        if base == "static":
+            return "static"
+        return "unknown"

@@ -1,0 +1,396 @@
+"""Which functions are traced: from every transform in the program, along calls, to a fixed point.
+
+Roots are the functions that transforms are given (as decorators, arguments, branches, through partial, lambda, methods),
+those of custom derivatives, Module methods by convention, and what the project's options name. From a traced function
+the property goes on to the functions defined in it and to those it calls, with what is known of their arguments.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from .callee import Callee
+from .kinds import TRACERS
+from .records import Call
+from .summary import HIGHER_ORDER, FunctionSummary
+from .traced import Traced, Why
+from .transforms import MODULE_BASES, POSITIONAL, RULE_METHODS, TRANSFORMS, Transform
+from .values.value import UNKNOWN, Value, dotted
+
+if TYPE_CHECKING:
+    from .program import Program
+
+TRACER, STATIC, OPEN = 1, 2, 4
+STATES = {TRACER: "traced", TRACER | OPEN: "traced", STATIC: "static"}
+LONGEST_CHAIN = 12
+_FILTERS = "equinox."
+
+
+class Linker:
+    """Fills in `traced_functions`, `bindings` and `host_functions` of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.bits: dict[str, dict[str, int]] = {}
+        self.work: deque[str] = deque()
+        self.queued: set[str] = set()
+        self.children: dict[str, list[str]] = {}
+        self.roots: list[tuple[FunctionSummary, Call, Callee, Transform]] = []
+        self.edges: dict[str, list[Call]] = {}
+
+    def run(self) -> None:
+        program = self.program
+        for id, (data, _) in program.function_data.items():
+            outer = data.get("u")
+            if outer is not None:
+                self.children.setdefault(outer, []).append(id)
+        self._sort_calls()
+        for function, call, callee, transform in self.roots:
+            self._root(function, call, callee, transform)
+        self._conventions()
+        while self.work:
+            id = self.work.popleft()
+            self.queued.discard(id)
+            self._spread(id)
+        for id, traced in program.traced_functions.items():
+            bits = self.bits.get(id, {})
+            traced.parameters = {name: STATES.get(state, "unknown") for name, state in bits.items()}
+
+    # First sweep: transforms and calls
+
+    def _sort_calls(self) -> None:
+        program = self.program
+        bound: list[tuple[Callee, Call]] = []
+        for id, (data, _) in program.function_data.items():
+            if not data["c"]:
+                continue
+            function = program.function(id)
+            if function is None:
+                continue
+            kept: list[Call] = []
+            for frozen in data["c"]:
+                func = program.thaw(frozen[0], function)
+                if func is UNKNOWN:
+                    continue
+                call = self._thawed(frozen, func, function)
+                kept.append(call)
+                name = func.data if func.op == "attr" else None
+                if name in RULE_METHODS:
+                    self._derivative_rule(function, call)
+                    continue
+                callee = program.callee(func)
+                transform = TRANSFORMS.get(callee.name) if callee.name and not callee.wraps else None
+                if transform is not None and not (transform.transparent and transform.parameters == "none"):
+                    self.roots.append((function, call, callee, transform))
+                elif callee.function is not None and any(_may_be_function(arg) for arg in call.args):
+                    bound.append((callee, call))
+            if kept:
+                self.edges[id] = kept
+            for decorator, line in zip(data.get("d", ()), [data["l"]] * 9, strict=False):
+                self._decorated(function, decorator, line)
+        for callee, call in bound:
+            self._bind(callee, call)
+
+    def _thawed(self, frozen: Any, func: Value, function: FunctionSummary) -> Call:
+        from .frozen import made_call
+
+        _, args, keywords, line = frozen
+        thaw = self.program.thaw
+        given = {None if name == "**" else name: thaw(each, function) for name, each in keywords.items()}
+        return made_call(function, func, [thaw(each, function) for each in args], given, line)
+
+    def _decorated(self, function: FunctionSummary, decorator: Any, line: int) -> None:
+        """Decorators are recorded as calls of the enclosing function: nothing to do beyond them."""
+
+    def _bind(self, callee: Callee, call: Call) -> None:
+        """Remembers functions that are given to project functions: what calls its parameter calls them."""
+        program, function = self.program, callee.function
+        if function is None:
+            return
+        by_name = {each.name: each for each in function.parameters}
+        for name, value in program.matched(callee, call.args, call.keywords).items():
+            if name in by_name and _may_be_function(value):
+                found = program.callee(value)
+                if found.function is not None:
+                    program.bindings.setdefault((function.id, by_name[name].index), []).append(value)
+
+    # Roots
+
+    def _root(self, function: FunctionSummary, call: Call, callee: Callee, transform: Transform) -> None:
+        args = [*callee.bound, *call.args]
+        keywords = {**callee.bound_keywords, **{name: each for name, each in call.keywords.items() if name}}
+        keywords.update(zip(POSITIONAL.get(callee.name or "", ()), args[1:], strict=False))
+        given = [args[at] for at in transform.functions if at < len(args)]
+        given += [keywords[name] for name in transform.keywords if name in keywords]
+        line = getattr(call.node, "lineno", 0)
+        for value in given:
+            for inner in self._functions(value):
+                why = Why(function.path, line, f"{callee.name}({inner.function.name if inner.function else ''})")
+                self._mark_root(function, inner, callee.name or "", transform, keywords, why)
+
+    def _functions(self, value: Value, depth: int = 0) -> list[Callee]:
+        """The project functions that a value given to a transform can be."""
+        if depth > 3:
+            return []
+        if value.op in ("list", "tuple", "phi"):
+            return [each for part in value.args for each in self._functions(part, depth + 1)]
+        if value.op == "param":
+            bound = self.program.bindings.get((value.data.function.id, value.data.index), ())
+            return [each for part in bound[:8] for each in self._functions(part, depth + 1)]
+        callee = self.program.callee(value)
+        if callee.cls is not None:
+            return []
+        return [callee] if callee.function is not None else []
+
+    def _mark_root(
+        self,
+        maker: FunctionSummary,
+        inner: Callee,
+        name: str,
+        transform: Transform,
+        options: dict[str, Value],
+        why: Why,
+    ) -> None:
+        function = inner.function
+        if function is None:
+            return
+        if transform.host:
+            self.program.host_functions.add(function.id)
+            return
+        if transform.transparent:
+            return
+        outer = self.program.traced_functions.get(maker.id)
+        states = self._states(inner, name, transform, options)
+        self._mark(function.id, name, (why,), transform.staged or bool(outer and outer.staged), True, states)
+
+    def _states(self, inner: Callee, name: str, transform: Transform, options: dict[str, Value]) -> dict[str, int]:
+        """What each parameter is under this transform."""
+        program, function = self.program, inner.function
+        assert function is not None
+        from .callee import Wrapped
+
+        wrapped = inner.with_(wraps=(Wrapped(name, options, UNKNOWN),))
+        jit = program.jit_options(wrapped)
+        filtered = name.startswith(_FILTERS)
+        parameters = function.parameters
+        positional = [each for each in parameters if each.kind == "positional"]
+        skipped = len(inner.bound)
+        traced_numbers = self._numbers(transform, options)
+        states: dict[str, int] = {}
+        for parameter in parameters:
+            at = parameter.index - skipped if parameter.kind == "positional" else None
+            if parameter.name in inner.bound_keywords or (at is not None and at < 0):
+                value = inner.bound_keywords.get(parameter.name)
+                value = value if value is not None else inner.bound[parameter.index]
+                states[parameter.name] = self._bit(program.kind(value))
+            elif jit.static_names is None or jit.static_numbers is None or transform.parameters == "none":
+                states[parameter.name] = OPEN
+            elif jit.is_static(at, parameter.name):
+                states[parameter.name] = STATIC
+            elif parameter.kind in ("star", "double_star"):
+                states[parameter.name] = OPEN
+            elif filtered and not _is_array_type(parameter.annotation):
+                states[parameter.name] = OPEN
+            elif traced_numbers is None or at in traced_numbers:
+                states[parameter.name] = TRACER
+            elif at is None and transform.parameters == "all" and name not in _POSITIONAL_ONLY:
+                states[parameter.name] = TRACER
+        if name in _POSITIONAL_ONLY:
+            # What the transform itself calls gets no keyword arguments, and defaults stay what they are.
+            for parameter in parameters:
+                if parameter.kind == "keyword":
+                    states[parameter.name] = STATIC
+                elif parameter.default is not None and parameter in positional and name in _FIXED_ARITY:
+                    at = parameter.index - skipped
+                    if at >= _FIXED_ARITY[name]:
+                        states[parameter.name] = self._bit(program.kind(parameter.default))
+        if "pallas" in name:
+            return dict.fromkeys(states, OPEN)
+        return states
+
+    def _numbers(self, transform: Transform, options: dict[str, Value]) -> set[int] | None:
+        """The positions that are traced; None for all."""
+        missing = object()
+        if transform.parameters == "argnums":
+            found = self.program.constant(options.get("argnums"), missing) if "argnums" in options else 0
+            found = (found,) if isinstance(found, int) else found
+            return set(found) if isinstance(found, tuple) else set()
+        if transform.parameters == "mapped" and "in_axes" in options:
+            axes = options["in_axes"]
+            if axes.op in ("tuple", "list"):
+                return {at for at, each in enumerate(axes.args) if not (each.op == "const" and each.data is None)}
+            return set() if axes.op not in ("const", "dict") else None
+        return None
+
+    def _derivative_rule(self, function: FunctionSummary, call: Call) -> None:
+        base = call.func.args[0]
+        for value in (*call.args, *call.keywords.values()):
+            for inner in self._functions(value):
+                if inner.function is None:
+                    continue
+                named = dotted(base) or "custom rule"
+                why = Why(function.path, getattr(call.node, "lineno", 0), f"{named}.{call.func.data}({inner.function.name})")
+                states = {each.name: OPEN for each in inner.function.parameters}
+                self._mark(inner.function.id, f"jax.custom_vjp.{call.func.data}", (why,), False, True, states)
+
+    def _conventions(self) -> None:
+        program = self.program
+        methods = set(program.options.module_methods)
+        for id, (data, file) in program.class_data.items():
+            base = program.module_kind(id) if data["b"] else None
+            if base is None:
+                continue
+            wanted = MODULE_BASES[base] | methods
+            for name, method in data["m"].items():
+                found = program.function(method)
+                if found is None:
+                    continue
+                compact = any("compact" in str(each) for each in found.data.get("d", ()))
+                if name in wanted or compact:
+                    why = Why(file.path, found.line, f"{base} method {data['n']}.{name}, by convention")
+                    self._mark(method, f"{base}.{name}", (why,), True, False, {})
+        for pattern in program.options.traced:
+            for id, (data, file) in program.function_data.items():
+                if fnmatchcase(id, pattern):
+                    why = Why(file.path, data["l"], f"{pattern}, named in the project's settings")
+                    states = {each[0]: TRACER for each in data["p"] if each[0] not in ("self", "cls")}
+                    self._mark(id, pattern, (why,), True, False, states)
+
+    # Spreading
+
+    def _mark(
+        self, id: str, transform: str, chain: tuple[Why, ...], staged: bool, direct: bool, states: dict[str, int]
+    ) -> None:
+        program = self.program
+        found = program.traced_functions.get(id)
+        changed = False
+        if found is None:
+            if id in program.host_functions or id not in program.function_data:
+                return
+            program.traced_functions[id] = Traced(transform, chain, staged, direct)
+            changed = True
+        else:
+            if staged and not found.staged:
+                found.staged, changed = True, True
+            if direct and not found.direct:
+                found.direct, found.chain, found.transform = True, chain, transform
+        bits = self.bits.setdefault(id, {})
+        for name, state in states.items():
+            old = bits.get(name, 0)
+            if old | state != old:
+                bits[name] = old | state
+                changed = True
+        if changed and id not in self.queued:
+            self.queued.add(id)
+            self.work.append(id)
+
+    def _spread(self, id: str) -> None:
+        """From a traced function to those in it and those it calls."""
+        program = self.program
+        traced = program.traced_functions[id]
+        bits = self.bits.get(id, {})
+        traced.parameters = {name: STATES.get(state, "unknown") for name, state in bits.items()}
+        function = program.function(id)
+        if function is None:
+            return
+        chain = traced.chain
+        for child in self.children.get(id, ()):
+            data = program.function_data[child][0]
+            if len(chain) < LONGEST_CHAIN and child not in program.host_functions:
+                why = Why(function.path, data["l"], _shown(data["n"]))
+                self._mark(child, traced.transform, (*chain, why), traced.staged, False, {})
+        program.forget()
+        for frozen in function.calls:
+            self._call(function, traced, frozen, chain)
+
+    def _call(self, function: FunctionSummary, traced: Traced, frozen: Any, chain: tuple[Why, ...]) -> None:
+        program = self.program
+        func = program.thaw(frozen[0], function)
+        if func is UNKNOWN:
+            return
+        callee = program.callee(func)
+        name = callee.name
+        if name in HIGHER_ORDER and not callee.wraps:
+            self._mapped(function, traced, frozen, func, chain)
+            return
+        if name in TRANSFORMS and not callee.wraps:
+            call = self._thawed(frozen, func, function)
+            transform = TRANSFORMS[name]
+            if not transform.staged and traced.staged and not transform.host:
+                self._root(function, call, callee, transform)
+            return
+        if callee.cls is not None:
+            init = program.member(callee.cls, "__init__")
+            callee = program.callee(init).with_(bound=(UNKNOWN,)) if init is not None else callee
+        target = callee.function
+        if target is None or len(chain) >= LONGEST_CHAIN:
+            return
+        call = self._thawed(frozen, func, function)
+        states: dict[str, int] = {}
+        if not any(TRANSFORMS[each.name].staged for each in callee.wraps if each.name in TRANSFORMS):
+            given = program.matched(callee, call.args, call.keywords)
+            starred = any(arg.op == "star" for arg in call.args) or None in call.keywords
+            for parameter in target.parameters:
+                value = given.get(parameter.name)
+                if value is not None:
+                    states[parameter.name] = self._bit(program.kind(value))
+                elif starred or parameter.kind in ("star", "double_star"):
+                    states[parameter.name] = OPEN
+                elif parameter.default is not None:
+                    states[parameter.name] = self._bit(program.kind(parameter.default))
+        if callee.wraps:
+            # The transform itself says which arguments are tracers.
+            mapped = self.bits.get(target.id, {})
+            states = {key: state for key, state in states.items() if not mapped.get(key, 0) & TRACER}
+        why = Why(function.path, getattr(call.node, "lineno", 0), f"{_shown(target.name)}()")
+        self._mark(target.id, traced.transform, (*chain, why), traced.staged, False, states)
+
+    def _mapped(
+        self, function: FunctionSummary, traced: Traced, frozen: Any, func: Value, chain: tuple[Why, ...]
+    ) -> None:
+        """tree.map, map, reduce: the function gets elements of the other arguments."""
+        call = self._thawed(frozen, func, function)
+        if not call.args:
+            return
+        for inner in self._functions(call.args[0]):
+            if inner.function is None or len(chain) >= LONGEST_CHAIN:
+                continue
+            others = [self._bit(self.program.kind(each)) for each in call.args[1:]]
+            states: dict[str, int] = {}
+            positional = [each for each in inner.function.parameters if each.kind == "positional"][len(inner.bound) :]
+            name = dotted(func) or ""
+            if name.startswith("jax.") and not name.endswith("with_path") and "Partial" not in name:
+                states = {each.name: bit for each, bit in zip(positional, others, strict=False)}
+            why = Why(function.path, getattr(call.node, "lineno", 0), f"{name}({_shown(inner.function.name)})")
+            self._mark(inner.function.id, traced.transform, (*chain, why), traced.staged, False, states)
+
+    @staticmethod
+    def _bit(kind: str) -> int:
+        return TRACER if kind in TRACERS else STATIC if kind == "static" else OPEN
+
+
+# These call their function with positional arguments alone, some with a fixed number of them.
+_POSITIONAL_ONLY = frozenset(
+    {"jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop", "jax.lax.cond", "jax.lax.switch", "jax.lax.map"}
+)
+_FIXED_ARITY = {"jax.lax.scan": 2, "jax.lax.while_loop": 1, "jax.lax.fori_loop": 2, "jax.lax.map": 1}
+_ARRAY_TYPES = frozenset(
+    {"jax.Array", "jax.numpy.ndarray", "jaxtyping.Array", "chex.Array", "jax.numpy.array", "jaxtyping.PRNGKeyArray"}
+)
+
+
+def _is_array_type(annotation: Value) -> bool:
+    if annotation.op == "item":
+        base = dotted(annotation.args[0]) or ""
+        return base.startswith("jaxtyping.")
+    return dotted(annotation) in _ARRAY_TYPES
+
+
+def _may_be_function(value: Value) -> bool:
+    return value.op in ("ref", "name", "call", "attr", "function") or (value.op == "phi")
+
+
+def _shown(name: str) -> str:
+    return "lambda" if name.startswith("<lambda") else name

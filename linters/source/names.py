@@ -1,0 +1,209 @@
+"""Names across files: which module a dotted name means, through re-exports, and the members of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from .frozen import Frozen, Thaw
+from .summary import ClassSummary, FileSummary, FunctionSummary
+from .transforms import MODULE_BASES
+from .values.value import UNKNOWN, Parameter, Value, dotted
+
+DEEPEST = 24
+
+
+class Names:
+    """The summaries of all files, and what their names mean."""
+
+    def __init__(self, summaries: Iterable[FileSummary]) -> None:
+        super().__init__()
+        self.files: dict[str, FileSummary] = {}
+        self.function_data: dict[str, tuple[dict[str, Any], FileSummary]] = {}
+        self.class_data: dict[str, tuple[dict[str, Any], FileSummary]] = {}
+        self._functions: dict[str, FunctionSummary] = {}
+        self._classes: dict[str, ClassSummary] = {}
+        self._resolved: dict[str, Value | None] = {}
+        self._suffixes: dict[str, str | None] | None = None
+        self._tails: set[str] = set()
+        self.used: set[str] | None = None
+        for summary in summaries:
+            self.files.setdefault(summary.module, summary)
+            for id, data in summary.data["functions"].items():
+                self.function_data.setdefault(id, (data, summary))
+            for id, data in summary.data["classes"].items():
+                self.class_data.setdefault(id, (data, summary))
+            self._tails.update(summary.module.split("."))
+
+    # Functions and classes by id
+
+    def function(self, id: str) -> FunctionSummary | None:
+        found = self._functions.get(id)
+        if found is None and id in self.function_data:
+            data, file = self.function_data[id]
+            found = self._functions[id] = FunctionSummary(id, data, file, self.thaw)
+        return found
+
+    def class_(self, id: str) -> ClassSummary | None:
+        found = self._classes.get(id)
+        if found is None and id in self.class_data:
+            data, file = self.class_data[id]
+            found = self._classes[id] = ClassSummary(id, data, file)
+        return found
+
+    def thaw(self, frozen: Frozen, function: Any = None, bind: Mapping[tuple[str, int], Value] | None = None) -> Value:
+        """A frozen value; calls in it stand in `function`."""
+        if not frozen:
+            return UNKNOWN
+        return Thaw(function, bind or {}, self.parameter_value).value(frozen)
+
+    def parameter_value(self, function: str, index: int) -> Value:
+        """The parameter of a function as a Value."""
+        found = self.function(function)
+        parameters = found.parameters if found else []
+        return Value("param", None, (), parameters[index]) if index < len(parameters) else UNKNOWN
+
+    def parameter(self, function: str, index: int) -> Parameter | None:
+        value = self.parameter_value(function, index)
+        return value.data if value.op == "param" else None
+
+    # Dotted names
+
+    def resolve(self, name: str, depth: int = 0) -> Value | None:
+        """What a dotted name is in this project: a function or class (`ref`), a value, or None where it is not ours."""
+        if name in self._resolved:
+            return self._resolved[name]
+        self._resolved[name] = None
+        if depth < DEEPEST:
+            self._resolved[name] = self._resolve(name, depth)
+        return self._resolved[name]
+
+    def _resolve(self, name: str, depth: int) -> Value | None:
+        parts = name.split(".")
+        for at in range(len(parts) - 1, 0, -1):
+            module = self.module(".".join(parts[:at]))
+            if module is None:
+                continue
+            found = self._member(module, parts[at], depth)
+            if found is None:
+                return None
+            for attribute in parts[at + 1 :]:
+                found = self.attribute_of(found, attribute, depth)
+                if found is None:
+                    return None
+            return found
+        return None
+
+    def _member(self, module: FileSummary, name: str, depth: int) -> Value | None:
+        frozen = module.data["exports"].get(name)
+        if frozen:
+            return self._followed(self.thaw(frozen, self.function(f"{module.module}:")), depth)
+        for star in module.data["stars"]:
+            found = self.resolve(f"{star}.{name}", depth + 1)
+            if found is not None:
+                return found
+        return None
+
+    def _followed(self, value: Value, depth: int) -> Value:
+        """A value, or, for the name of something, that thing."""
+        name = dotted(value)
+        if name is None:
+            if value.op == "phi":
+                return Value("phi", None, tuple([self._followed(each, depth + 1) for each in value.args]))
+            return value
+        return self.resolve(name, depth + 1) or Value("name", None, (), name)
+
+    def attribute_of(self, value: Value, attribute: str, depth: int = 0) -> Value | None:
+        """A member of a class or of a module that is a value."""
+        if value.op == "name":
+            name = f"{value.data}.{attribute}"
+            return self.resolve(name, depth + 1) or Value("name", None, (), name)
+        if value.op == "ref" and value.data in self.class_data:
+            return self.member(value.data, attribute)
+        return Value("attr", None, (value,), attribute)
+
+    def module(self, name: str) -> FileSummary | None:
+        """The file that is imported under this name: by its own name, else by the only path that ends so."""
+        found = self.files.get(name)
+        if found is not None or name.rpartition(".")[2] not in self._tails:
+            return found
+        if self._suffixes is None:
+            self._suffixes = {}
+            for module in self.files:
+                tail = module
+                while "." in tail:
+                    tail = tail.partition(".")[2]
+                    self._suffixes[tail] = None if tail in self._suffixes else module
+        suffix = self._suffixes.get(name)
+        return self.files[suffix] if suffix else None
+
+    # Classes
+
+    def bases(self, id: str) -> Iterator[Value]:
+        """The bases of a class as `ref` or `name` values."""
+        found = self.class_(id)
+        if found is None:
+            return
+        for base in found.data["b"]:
+            value = self.thaw(base)
+            while value.op == "item":  # Generic[T]
+                value = value.args[0]
+            name = dotted(value)
+            if name is not None:
+                value = self.resolve(name) or Value("name", None, (), name)
+            yield value
+
+    def lineage(self, id: str) -> Iterator[str]:
+        """A class and its bases, depth first: ids of the project's, dotted names of others."""
+        seen: set[str] = set()
+        stack = [id]
+        while stack and len(seen) < 64:
+            name = stack.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            yield name
+            if name in self.class_data:
+                stack.extend(
+                    each.data for each in reversed(list(self.bases(name))) if each.op in ("ref", "name")
+                )
+
+    def member(self, id: str, name: str) -> Value | None:
+        """An attribute of a class by its name, bases included: a decorated method is the call of its decorator."""
+        for each in self.lineage(id):
+            found = self.class_(each)
+            if found is None:
+                continue
+            frozen = found.data["a"].get(name)
+            if frozen:
+                return self._followed(self.thaw(frozen, self.function(f"{found.file.module}:")), 0)
+            if name in found.data["m"]:
+                return Value("ref", None, (), found.data["m"][name])
+        return None
+
+    def instance_member(self, id: str, name: str) -> Value | None:
+        """What `self.name` is: the one value that a method stores there, else a member of the class."""
+        for each in self.lineage(id):
+            found = self.class_(each)
+            if found is None:
+                continue
+            stored = [value for value in found.data["s"].get(name, ()) if value != ["c", None]]
+            if len(stored) == 1 and stored[0]:
+                return self.thaw(stored[0], self.function(f"{found.file.module}:"))
+            if stored:
+                return None
+        return self.member(id, name)
+
+    def declared_type(self, id: str, name: str) -> Value | None:
+        """The annotation of an attribute in a class body."""
+        for each in self.lineage(id):
+            found = self.class_(each)
+            if found is not None and found.data["t"].get(name):
+                value = self.thaw(found.data["t"][name])
+                named = dotted(value)
+                return (self.resolve(named) or value) if named else value
+        return None
+
+    def module_kind(self, id: str) -> str | None:
+        """The dotted name of the neural network Module that a class derives from."""
+        return next((each for each in self.lineage(id) if each in MODULE_BASES), None)

@@ -1,0 +1,221 @@
+"""What other files need to know of one file: small, JSON, a function of the file's content and its module name alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+from .apis import is_library, result_of
+from .facts import Module
+from .frozen import Freezer, Frozen
+from .records import Call, Class, Function
+from .transforms import RULE_METHODS, TRANSFORMS
+from .values.value import Parameter, Value, dotted
+
+RETURNED = 80
+ARGUMENT = 16
+EXPORTED = 40
+HIGHER_ORDER = frozenset(
+    {
+        "jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree_util.tree_map_with_path", "jax.tree.map_with_path",
+        "builtins.map", "functools.reduce", "functools.partial", "jax.tree_util.Partial", "builtins.filter",
+    }
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class FileSummary:
+    """`data` is plain JSON; see `summarise` for its keys."""
+
+    path: str
+    module: str
+    data: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"path": self.path, "module": self.module, "data": self.data}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> FileSummary:
+        return cls(data["path"], data["module"], data["data"])
+
+    @property
+    def digest(self) -> str:
+        """The name of what it says."""
+        return blake2b(json.dumps(self.data, separators=(",", ":")).encode(), digest_size=12).hexdigest()
+
+
+class FunctionSummary:
+    """A function of another file, or of this one as others see it: a `callee.Signature`."""
+
+    def __init__(self, id: str, data: dict[str, Any], file: FileSummary, thaw: Any) -> None:
+        self.id = id
+        self.data = data
+        self.file = file
+        self._thaw = thaw
+
+    @property
+    def name(self) -> str:
+        return self.data["n"]
+
+    @property
+    def line(self) -> int:
+        return self.data["l"]
+
+    @property
+    def path(self) -> str:
+        return self.file.path
+
+    @property
+    def owner(self) -> str | None:
+        return self.data.get("o")
+
+    @property
+    def parent(self) -> str | None:
+        return self.data.get("u")
+
+    @property
+    def calls(self) -> list[Any]:
+        return self.data["c"]
+
+    @cached_property
+    def parameters(self) -> list[Parameter]:
+        thaw = self._thaw
+        return [
+            Parameter(self, at, name, kind, thaw(default) if default is not None else None, thaw(annotation))
+            for at, (name, kind, default, annotation) in enumerate(self.data["p"])
+        ]
+
+    def __repr__(self) -> str:
+        return self.id
+
+
+class ClassSummary:
+    """A class: bases and members as frozen values."""
+
+    def __init__(self, id: str, data: dict[str, Any], file: FileSummary) -> None:
+        self.id = id
+        self.data = data
+        self.file = file
+
+
+def summarise(module: Module) -> FileSummary:
+    """The summary of an interpreted file.
+
+    `exports`: what each global is; `stars`: modules imported with `*`; `functions` by id: name `n`, lines `l` to `e`, parameters `p`
+    (name, kind, default, annotation), decorators `d`, what is returned `r`, owner class `o`, enclosing function `u`, calls
+    that matter to others `c` (func, arguments, keywords, line, text of the function), keys it consumes `k` (parameter
+    names); `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`.
+    """
+    freeze = Freezer().freeze
+    functions = {function.id: _function(function, freeze) for function in module.functions}
+    classes = {each.id: _class(each, freeze) for each in module.classes}
+    exports = {name: freeze(value, EXPORTED) for name, value in module.exports.items()}
+    data = {
+        "exports": {name: value for name, value in exports.items() if value},
+        "stars": module.stars,
+        "imports": sorted(module.imports),
+        "package": module.is_package,
+        "functions": functions,
+        "classes": classes,
+    }
+    return FileSummary(module.source.path, module.name, data)
+
+
+def _function(function: Function, freeze: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"n": function.name, "l": function.line, "e": getattr(function.node, "end_lineno", 0)}
+    found["p"] = [
+        [
+            each.name,
+            each.kind,
+            freeze(each.default, ARGUMENT) if each.default is not None else None,
+            freeze(each.annotation, 6) if each.annotation.op != "unknown" else 0,
+        ]
+        for each in function.parameters
+    ]
+    if function.decorators:
+        found["d"] = [freeze(each, ARGUMENT) for each in function.decorators]
+    if function.is_generator:
+        found["g"] = True
+    else:
+        returned = _returned(function)
+        if returned is not None:
+            frozen = freeze(returned, RETURNED)
+            if frozen:
+                found["r"] = frozen
+    if function.owner is not None:
+        found["o"] = function.owner.id
+    if function.parent is not None:
+        found["u"] = function.parent.id
+    found["c"] = [_call(call, freeze) for call in function.calls if matters(call)]
+    keys = sorted({name for call in function.calls if (name := _consumed(call, function)) is not None})
+    if keys:
+        found["k"] = keys
+    return found
+
+
+def _returned(function: Function) -> Value | None:
+    values = [each.value for each in function.returns if each.kind != "end"]
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else Value("phi", None, tuple(values[:4]))
+
+
+def _consumed(call: Call, function: Function) -> str | None:
+    """The name of the parameter that a call of jax.random uses as a key."""
+    name = dotted(call.func) or ""
+    if not name.startswith("jax.random.") or name.rpartition(".")[2] in ("key", "PRNGKey", "fold_in", "clone", "key_data"):
+        return None
+    key = call.argument(0, "key")
+    return key.data.name if key is not None and key.op == "param" and key.data.function is function else None
+
+
+def matters(call: Call) -> bool:
+    """Whether a call can lead the program's analysis to a function: that of a library leads to what it is given."""
+    func = call.func
+    name = dotted(func)
+    if name is None:
+        if func.op == "attr":
+            base = func.args[0]
+            if func.data in RULE_METHODS:
+                return True
+            if base.op == "param":
+                data = base.data
+                return data.index == 0 or data.annotation.op in ("name", "class")
+            return base.op in ("call", "attr", "phi", "class", "ref") and func.data not in _COMMON
+        return func.op != "unknown"
+    if name in TRANSFORMS or name in HIGHER_ORDER:
+        return True
+    if is_library(name) or result_of(name) is not None:
+        return False
+    return True
+
+
+_COMMON = frozenset(
+    {
+        "append", "astype", "sum", "mean", "reshape", "items", "keys", "values", "get", "format", "join", "split", "startswith",
+        "endswith", "lower", "upper", "replace", "strip", "transpose", "set", "add", "max", "min", "all", "any", "copy", "pop",
+        "extend", "update", "info", "warning", "debug", "write", "read", "item", "squeeze", "flatten", "ravel", "dot",
+    }
+)  # fmt: skip
+
+
+def _call(call: Call, freeze: Any) -> list[Frozen]:
+    keywords = {name or "**": freeze(value, ARGUMENT) for name, value in call.keywords.items()}
+    args = [freeze(value, ARGUMENT) for value in call.args]
+    return [freeze(call.func, ARGUMENT), args, keywords, getattr(call.node, "lineno", 0)]
+
+
+def _class(each: Class, freeze: Any) -> dict[str, Any]:
+    return {
+        "n": each.name,
+        "l": getattr(each.node, "lineno", 0),
+        "b": [freeze(base, 8) for base in each.bases],
+        "d": [freeze(decorator, 8) for decorator in each.decorators],
+        "m": {name: method.id for name, method in each.methods.items()},
+        "a": {name: frozen for name, value in each.attributes.items() if (frozen := freeze(value, ARGUMENT))},
+        "s": {name: [freeze(value, EXPORTED) for value in values[:3]] for name, values in each.self_attributes.items()},
+        "t": {name: freeze(value, 6) for name, value in each.annotations.items()},
+    }

@@ -33,7 +33,7 @@ from .stderr import cleaned, compiler_warnings, donation_warnings
 from .step import NormalisedStep
 from .targets import Target
 from .targets.readiness import readiness
-from .targets.stand_in import default_device
+from .targets.stand_in import default_device, without_callbacks
 
 _ALIAS = re.compile(r"\(\s*(\d+),\s*\{[^}]*\},\s*(?:may|must)-alias\)")
 _ALIASES = re.compile(r"input_output_alias=\{(.*?) \}(?:,|$)")
@@ -132,6 +132,7 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
     if lowered is None:
         _explain(capture, step)
         return
+    without_callbacks(lowered, capture.target)
     compiled = None
     dump = Path(tempfile.mkdtemp(prefix="dump-", dir=capture.folder))
     try:

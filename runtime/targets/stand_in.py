@@ -18,7 +18,7 @@ def stand_in(target: Target) -> None:
     import jax
     from jax._src import xla_bridge
 
-    real = xla_bridge.devices
+    real, canonical = xla_bridge.devices, xla_bridge.canonicalize_platform
 
     def devices(backend: Any = None) -> list[Any]:
         return target.devices() if backend is None else real(backend)
@@ -31,6 +31,10 @@ def stand_in(target: Target) -> None:
     ) -> list[Any]:
         return list(xla_bridge.get_backend(backend).local_devices())
 
+    def canonicalize_platform(platform: str) -> str:
+        # A described GPU calls itself `gpu`; which kind that is, jax looks up among the GPUs that are there.
+        return target.platform if (platform, target.platform) == ("gpu", "cuda") else canonical(platform)
+
     def count(backend: Any = None) -> int:
         return len(devices(backend))
 
@@ -41,6 +45,8 @@ def stand_in(target: Target) -> None:
     xla_bridge.devices = devices
     xla_bridge.local_devices = real_local_devices
     xla_bridge.process_count = process_count
+    # The lowering of a callback asks for the platform that it already knows.
+    xla_bridge.canonicalize_platform = canonicalize_platform
     for name, function in (
         ("devices", devices),
         ("local_devices", local_devices),
@@ -49,6 +55,16 @@ def stand_in(target: Target) -> None:
         ("process_count", process_count),
     ):
         setattr(jax, name, function)
+
+
+def without_callbacks(lowered: Any, target: Target) -> None:
+    """Let a described GPU compile a program that calls the host: the calls stay in it, their Python functions go.
+
+    The compiler would hand the functions to a machine that runs the program. One for TPUs asks for none.
+    """
+    arguments = getattr(getattr(lowered, "_lowering", None), "compile_args", None)
+    if target.platform == "cuda" and isinstance(arguments, dict) and "host_callbacks" in arguments:
+        arguments["host_callbacks"] = []
 
 
 def default_device(target: Target) -> AbstractContextManager[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.experimental import io_callback
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -24,6 +25,23 @@ def replicated(mesh: Any, rows: int = 64) -> Any:
     """Data parallel over every axis: one all-reduce."""
     args = (_placed(mesh, (128, 128)), _placed(mesh, (rows, 128), tuple(mesh.axis_names)))
     return types.SimpleNamespace(fn=_update, args=args, donate="params")
+
+
+def calls_the_host(mesh: Any) -> Any:
+    """Three kinds of callback, one of them inside of a loop."""
+
+    def fn(params, x):
+        def layer(c, _):
+            jax.debug.print("largest {}", jnp.max(c))
+            return jnp.tanh(c @ params), None
+
+        loss = jnp.mean(jax.lax.scan(layer, x, length=2)[0] ** 2)
+        scale = jax.pure_callback(lambda value: value, jax.ShapeDtypeStruct((), jnp.float32), loss)
+        io_callback(lambda value: None, None, loss)
+        return params * scale
+
+    args = (_placed(mesh, (128, 128)), _placed(mesh, (64, 128), tuple(mesh.axis_names)))
+    return types.SimpleNamespace(fn=fn, args=args, donate="params")
 
 
 def bare() -> Any:

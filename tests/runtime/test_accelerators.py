@@ -77,6 +77,23 @@ def test_code_that_takes_no_mesh(tmp_path: Path, target: str) -> None:
     assert (":T(8,128)" in text) == (target == TPU)
 
 
+@pytest.mark.parametrize("target", [TPU, CUDA])
+def test_a_step_that_calls_the_host_compiles(tmp_path: Path, target: str) -> None:
+    """The calls stay in the program: a described device has nobody to answer them, and needs nobody."""
+    needs(target.partition(":")[0])
+    step = compiled(tmp_path / "capture", target, ["calls_the_host"], MeshRequest(axes={"data": 8})).steps[
+        "calls_the_host"
+    ]
+    assert step.facts.error is None and step.facts.jaxpr is not None and step.optimized is not None
+    assert sorted(each.primitive for each in step.facts.jaxpr.callbacks) == [
+        "debug_print",
+        "io_callback",
+        "pure_callback",
+    ]
+    opcodes = [instruction.opcode for instruction in step.optimized.instructions()]
+    assert opcodes.count("custom-call" if target == CUDA else "send") >= 3
+
+
 def test_two_slices(tmp_path: Path) -> None:
     """The data-centre axis is the slice's; within a slice neighbours are neighbours."""
     needs("tpu")

@@ -94,7 +94,7 @@ ACCELERATOR_FAULTS = (
         code="MEM210",
         key="memory.padding_max",
         contract=(
-            ("step.train.args", {"slots": "pinned_host", "width": 136}),
+            ("step.train.args.width", 136),
             ("model.parameters", {"layers/kernel": [4, 136, 136]}),
             ("collectives.expect[0].elements", 4 * 136 * 136),
         ),

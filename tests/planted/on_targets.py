@@ -21,7 +21,7 @@ from contract_lint.hlo_tools.capture import Capture
 from contract_lint.plugins.pipeline.capture import capture_targets
 from contract_lint.plugins.pipeline.verify import verify
 from contract_lint.runtime.targets import Effort
-from existence import DCN, TARGETS
+from existence import DCN, TARGETS, TIMES
 from harness import Fault, project
 from ruamel.yaml import YAML
 
@@ -74,6 +74,9 @@ def change(contract: Path, how: Callable[[Any], None]) -> None:
 
 def _fit(data: Any, example: str, place: str) -> None:
     data["targets"] = [TARGETS[place]]
+    if place in TIMES:
+        data["mesh"]["axes"]["data"] *= TIMES[place]
+        _grow_batch(data, TIMES[place])
     if place in DCN:
         data["mesh"]["dcn"] = dict(DCN[place])
     if example in LISTED or example == "dense_fsdp":
@@ -88,8 +91,16 @@ def _fit(data: Any, example: str, place: str) -> None:
             {"rule": "SHD211", "reason": "sums of this size are cut into unequal parts between slices"}
         ]
     if place in ("cuda", "hosts") and example == "remat":
-        rows = 4 * data["batch"]["size"]
-        data["step"]["train"]["args"]["batch"] = data["batch"]["size"] = rows
+        _grow_batch(data, 4)
+
+
+def _grow_batch(data: Any, times: int) -> None:
+    """A batch of that many times the rows, in the contract, the build arguments and the signatures."""
+    step = data["step"]["train"]
+    step["args"]["batch"] = data["batch"]["size"] = times * data["batch"]["size"]
+    for shapes in step.get("signatures", {}).values():
+        for shape in shapes:
+            shape[0] *= times
 
 
 def _promise(data: Any, capture: Capture, contract: Path) -> None:

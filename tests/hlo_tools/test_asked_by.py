@@ -1,5 +1,10 @@
 """Where the partitioner of jax 0.12 moves data for; the programs are cut from what it made."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from contract_lint.contracts.manifest import MeshFact
 from contract_lint.hlo_tools.asked_by import AskedBy
@@ -108,3 +113,16 @@ def test_a_long_chain_is_walked_once() -> None:
     assert module.entry is not None
     moves = module.entry.instructions[1:-1]
     assert {asked_by.of(each).source for each in moves} == {"train.py:20"}
+
+
+def test_moves_of_a_program_compiled_here_stand_where_they_are_asked_for() -> None:
+    """Whatever the installed partitioner says of them."""
+    pytest.importorskip("jax")
+    child = Path(__file__).with_name("asked_by_child.py")
+    environment = {key: value for key, value in os.environ.items() if key not in ("XLA_FLAGS", "JAX_PLATFORMS")}
+    done = subprocess.run([sys.executable, str(child)], capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    marked = [n for n, line in enumerate(child.read_text().splitlines(), 1) if line.endswith("# moves data")]
+    ledger = collectives(parse_hlo(done.stdout), MeshFact(axes={"data": 8}))
+    assert {row.source for row in ledger.rows} == {f"{child}:{line}" for line in marked}
+    assert len(ledger.rows) == len(marked) == 4

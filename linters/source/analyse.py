@@ -1,9 +1,9 @@
 """From texts to findings: every file is interpreted once for its summary, the program linked, then each file judged.
 
-    summarise(source)          -> FileSummary      what others need of a file: JSON, cached by content
-    link(summaries)            -> Program          which functions are traced, what names mean across files
-    analyse_file(source, prog) -> FileFacts        a file's own records, linked
-    outside_facts(prog, path)  -> tuple            all that a file's findings depend on beyond its own text
+summarise(source)          -> FileSummary      what others need of a file: JSON, cached by content
+link(summaries)            -> Program          which functions are traced, what names mean across files
+analyse_file(source, prog) -> FileFacts        a file's own records, linked
+outside_facts(prog, path)  -> tuple            all that a file's findings depend on beyond its own text
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from pathlib import PurePosixPath
 from ...contracts.finding import Finding, Location, sort_key, tell_apart
 from ...contracts.problems import UNPARSEABLE
 from ..registry import rules
-from .facts import FileFacts, Module
+from .facts import FileFacts
 from .options import SourceOptions
 from .parse import Unparsed, parse
 from .program import Program, link
+from .records import Module
 from .rule import SourceRule
 from .summary import FileSummary
 from .summary import summarise as summary_of
@@ -63,7 +64,9 @@ def module_name(source: SourceText, packages: frozenset[str] = frozenset()) -> t
         folder = folder.parent
         real = os.path.dirname(real) if real else ""
     if not parts or (len(parts) == 1 and not real):
-        parts = [each for each in (*path.parent.parts, *([path.stem] if path.stem != "__init__" else [])) if each != "/"]
+        parts = [
+            each for each in (*path.parent.parts, *([path.stem] if path.stem != "__init__" else [])) if each != "/"
+        ]
     return ".".join(parts) or "__init__", path.stem == "__init__"
 
 
@@ -159,7 +162,9 @@ def check_sources(
         for at, source in enumerate(files):
             name, package = module_name(source, packages)
             while name in taken:
-                name = f"{source.path.removesuffix('.py').replace('/', '.')}" if name not in names.values() else f"{name}_"
+                name = (
+                    f"{source.path.removesuffix('.py').replace('/', '.')}" if name not in names.values() else f"{name}_"
+                )
             module = modules_of(source, name, package)
             if isinstance(module, Unparsed):
                 found.append(unparsed(source, module))

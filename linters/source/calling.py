@@ -120,9 +120,7 @@ class Calling(Names):
         if not args:
             return NOTHING
         inner = self.callee(args[0])
-        return inner.with_(
-            bound=(*inner.bound, *args[1:]), bound_keywords={**inner.bound_keywords, **keywords}
-        )
+        return inner.with_(bound=(*inner.bound, *args[1:]), bound_keywords={**inner.bound_keywords, **keywords})
 
     def _transformed(self, value: Value, call: Call, maker: Callee, transform: Transform) -> Callee:
         args = [*maker.bound, *call.args]

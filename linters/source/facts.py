@@ -40,8 +40,10 @@ the arguments (None where unknown). A name of an enclosing function gives the va
 - `facts.traced(function)`: `Traced` or None: `.staged`, `.parameters`, `.chain`. `facts.why(function)`: its chain as text.
 - `facts.constant(value)`: Python value of a literal, a tuple of literals, a name bound to one (other files too); else
   `facts.MISSING`. `facts.strings(value)`: every string a value can be, or None.
-- `facts.jit_options(wrapped, signature)`: static and donated parameter positions and names, numbers resolved to names.
-- `facts.is_key(value)`, `facts.key_uses(function)`: what consumes PRNG keys (values/keys.py).
+- `facts.jit_options(callee)`: `JitOptions` of the jit round it: static and donated positions and names.
+- `facts.held(value)`: the kinds of a value and of what it holds, where it is a tuple, list or dict in sight.
+- `facts.type_of(value)`: the class that a value is an instance of: id of a project class, or dotted name.
+- `facts.is_key(value)`, `facts.key_uses(function)`: what consumes PRNG keys; keys.py has `varies` and `together` too.
 - `facts.is_test`: the file is a test.
 - `facts.text(node)`: the source of a node on one line, shortened.
 - `facts.finding(rule, node, message, ...)`: a Finding at that node.
@@ -50,37 +52,26 @@ the arguments (None where unknown). A name of an enclosing function gives the va
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...contracts.finding import Finding, Location
-from .callee import Callee, Signature, Wrapped
-from .records import Call, Class, Function
+from .callee import Callee
+from .calling import JitOptions
+from .keys import KeyUse, key_uses
+from .kinds import TRACERS
+from .records import Call, Class, Function, Module
 from .rule import SourceRule
 from .text import SourceText
 from .traced import Traced
 from .values.value import Value
 
-TRACERS = frozenset({"array", "traced"})
+if TYPE_CHECKING:
+    from .program import Program
+
+__all__ = ["TRACERS", "FileFacts", "Module"]
 LONGEST_TEXT = 80
-
-
-@dataclass(slots=True)
-class Module:
-    """One interpreted file: `name` is its dotted import name, `exports` what each global ends up as."""
-
-    name: str
-    source: SourceText
-    tree: ast.Module
-    functions: list[Function] = field(default_factory=list)
-    classes: list[Class] = field(default_factory=list)
-    exports: dict[str, Value] = field(default_factory=dict)
-    imports: set[str] = field(default_factory=set)
-    stars: list[str] = field(default_factory=list)
-    is_package: bool = False
-    too_deep: list[int] = field(default_factory=list)
 
 
 class FileFacts:
@@ -88,7 +79,7 @@ class FileFacts:
 
     MISSING: Any = object()
 
-    def __init__(self, module: Module, program: Any) -> None:
+    def __init__(self, module: Module, program: Program) -> None:
         self.module = module
         self.program = program
         self.source = module.source
@@ -145,9 +136,20 @@ class FileFacts:
         """All strings that a value can be (a tuple or list of them included); None where one is not known."""
         return self.program.strings(value)
 
-    def jit_options(self, wrapped: Wrapped, signature: Signature | None = None) -> Mapping[str, Any]:
-        """`static` and `donated`: frozensets of parameter names, None where one is not known; see program.jit_options."""
-        return self.program.jit_options(wrapped, signature)
+    def jit_options(self, callee: Callee) -> JitOptions:
+        """Static and donated parameters of the outermost transform that compiles; see calling.JitOptions."""
+        return self.program.jit_options(callee)
+
+    def held(self, value: Value) -> set[str]:
+        """The kinds of a value and, where it is a container in sight, of what it holds."""
+        return self.program.held(value)
+
+    def type_of(self, value: Value) -> str | None:
+        return self.program.type_of(value)
+
+    def key_uses(self, function: Function) -> list[KeyUse]:
+        """The uses of PRNG keys in a function, in program order."""
+        return list(key_uses(self.program, function))
 
     def is_key(self, value: Value) -> bool:
         """Whether it is a PRNG key or an array of them."""

@@ -1,11 +1,11 @@
 """Values as JSON: what one file tells others of its own. Bounded in size; what does not fit is unknown.
 
-    ["c", constant]  ["n", dotted]  ["f", function id]  ["k", class id]  ["p", function id, index, name]
-    ["x", func, [arguments], {keyword: value}, line]                       a call
-    [".", base, attribute]  ["i", base, index]  ["e", iterable]  ["|", alternatives]
-    ["o", op, data, [arguments]]                                           operators and containers
-    ["d", [[key, value], ...]]                                             a dictionary
-    0                                                                      unknown
+["c", constant]  ["n", dotted]  ["f", function id]  ["k", class id]  ["p", function id, index, name]
+["x", func, [arguments], {keyword: value}, line]                       a call
+[".", base, attribute]  ["i", base, index]  ["e", iterable]  ["|", alternatives]
+["o", op, data, [arguments]]                                           operators and containers
+["d", [[key, value], ...]]                                             a dictionary
+0                                                                      unknown
 """
 
 from __future__ import annotations
@@ -90,7 +90,10 @@ class Freezer:
             return ["o", op, value.data, [self._freeze(each) for each in value.args[:16]]]
         if op == "dict":
             pairs = zip(value.data, value.args, strict=True)
-            return ["d", [[self._freeze(key) if key is not None else None, self._freeze(each)] for key, each in pairs][:16]]
+            return [
+                "d",
+                [[self._freeze(key) if key is not None else None, self._freeze(each)] for key, each in pairs][:16],
+            ]
         if op == "updated":
             return ["o", op, "item", [self._freeze(each) for each in value.args[:2]]]
         if op == "comp":
@@ -147,9 +150,7 @@ class At:
         self.lineno = lineno
 
 
-def made_call(
-    function: Any, func: Value, args: list[Value], keywords: dict[str | None, Value], line: int
-) -> Call:
+def made_call(function: Any, func: Value, args: list[Value], keywords: dict[str | None, Value], line: int) -> Call:
     """A call of another file."""
     node: Any = At(line)
     return Call(node, _NOWHERE, function, 0, None, func, args, keywords)

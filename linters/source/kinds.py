@@ -329,9 +329,13 @@ class Kinds:
                 return "array" if staged else "eager"
             return "unknown"
         if base == "device":
-            return "device" if name in ARRAY_METHODS or name in TREE_METHODS or name == "block_until_ready" else "unknown"
+            return (
+                "device" if name in ARRAY_METHODS or name in TREE_METHODS or name == "block_until_ready" else "unknown"
+            )
         if base == "container":
-            return self._element(func.args[0]) if name in ("get", "pop") else "container" if name == "items" else "unknown"
+            return (
+                self._element(func.args[0]) if name in ("get", "pop") else "container" if name == "items" else "unknown"
+            )
         if base == "host":
             return "host"
         if base == "static":

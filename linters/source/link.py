@@ -38,7 +38,7 @@ class Linker:
         self.queued: set[str] = set()
         self.children: dict[str, list[str]] = {}
         self.roots: list[tuple[FunctionSummary, Call, Callee, Transform]] = []
-        self.edges: dict[str, list[Call]] = {}
+        self.passed: dict[str, set[str]] = {}
 
     def run(self) -> None:
         program = self.program
@@ -69,13 +69,11 @@ class Linker:
             function = program.function(id)
             if function is None:
                 continue
-            kept: list[Call] = []
             for frozen in data["c"]:
                 func = program.thaw(frozen[0], function)
                 if func is UNKNOWN:
                     continue
                 call = self._thawed(frozen, func, function)
-                kept.append(call)
                 name = func.data if func.op == "attr" else None
                 if name in RULE_METHODS:
                     self._derivative_rule(function, call)
@@ -84,12 +82,12 @@ class Linker:
                 transform = TRANSFORMS.get(callee.name) if callee.name and not callee.wraps else None
                 if transform is not None and not (transform.transparent and transform.parameters == "none"):
                     self.roots.append((function, call, callee, transform))
-                elif callee.function is not None and any(_may_be_function(arg) for arg in call.args):
+                    continue
+                if callee.function is not None:
+                    given = program.matched(callee, call.args, call.keywords)
+                    self.passed.setdefault(callee.function.id, set()).update(given)
+                if callee.function is not None and any(_may_be_function(arg) for arg in call.args):
                     bound.append((callee, call))
-            if kept:
-                self.edges[id] = kept
-            for decorator, line in zip(data.get("d", ()), [data["l"]] * 9, strict=False):
-                self._decorated(function, decorator, line)
         for callee, call in bound:
             self._bind(callee, call)
 
@@ -100,9 +98,6 @@ class Linker:
         thaw = self.program.thaw
         given = {None if name == "**" else name: thaw(each, function) for name, each in keywords.items()}
         return made_call(function, func, [thaw(each, function) for each in args], given, line)
-
-    def _decorated(self, function: FunctionSummary, decorator: Any, line: int) -> None:
-        """Decorators are recorded as calls of the enclosing function: nothing to do beyond them."""
 
     def _bind(self, callee: Callee, call: Call) -> None:
         """Remembers functions that are given to project functions: what calls its parameter calls them."""
@@ -193,6 +188,8 @@ class Linker:
                 states[parameter.name] = OPEN
             elif filtered and not _is_array_type(parameter.annotation):
                 states[parameter.name] = OPEN
+            elif parameter.default is not None and parameter.name not in self.passed.get(function.id, ()):
+                states[parameter.name] = OPEN  # a default that nobody replaces stays a Python value
             elif traced_numbers is None or at in traced_numbers:
                 states[parameter.name] = TRACER
             elif at is None and transform.parameters == "all" and name not in _POSITIONAL_ONLY:
@@ -231,7 +228,9 @@ class Linker:
                 if inner.function is None:
                     continue
                 named = dotted(base) or "custom rule"
-                why = Why(function.path, getattr(call.node, "lineno", 0), f"{named}.{call.func.data}({inner.function.name})")
+                why = Why(
+                    function.path, getattr(call.node, "lineno", 0), f"{named}.{call.func.data}({inner.function.name})"
+                )
                 states = {each.name: OPEN for each in inner.function.parameters}
                 self._mark(inner.function.id, f"jax.custom_vjp.{call.func.data}", (why,), False, True, states)
 

@@ -164,9 +164,7 @@ class Names:
             seen.add(name)
             yield name
             if name in self.class_data:
-                stack.extend(
-                    each.data for each in reversed(list(self.bases(name))) if each.op in ("ref", "name")
-                )
+                stack.extend(each.data for each in reversed(list(self.bases(name))) if each.op in ("ref", "name"))
 
     def member(self, id: str, name: str) -> Value | None:
         """An attribute of a class by its name, bases included: a decorated method is the call of its decorator."""

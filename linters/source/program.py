@@ -25,10 +25,37 @@ class Program(Calling, Kinds):
         self.traced_functions: dict[str, Traced] = {}
         self.host_functions: set[str] = set()
         self._returned = {}
+        self._consumed: dict[str, frozenset[str]] = {}
 
     def traced(self, function: Function | Any) -> Traced | None:
         """Whether and why a function is traced."""
         return self.traced_functions.get(function.id) if function is not None else None
+
+    def consumed(self, id: str) -> frozenset[str]:
+        """The parameters that a function uses up as PRNG keys, itself or through those it calls."""
+        known = self._consumed.get(id)
+        if known is not None:
+            return known
+        self._consumed[id] = frozenset()
+        function = self.function(id)
+        if function is None:
+            return frozenset()
+        found = set(function.data.get("k", ()))
+        for func, args, keywords, _ in function.calls:
+            passed = [each for each in (*args, *keywords.values()) if each and each[0] == "p" and each[1] == id]
+            if not passed or not {each[3] for each in passed} - found:
+                continue
+            callee = self.callee(self.thaw(func, function))
+            if callee.function is None or not (used := self.consumed(callee.function.id)):
+                continue
+            given = {None if name == "**" else name: self.thaw(each, function) for name, each in keywords.items()}
+            matched = self.matched(callee, [self.thaw(each, function) for each in args], given)
+            for name in used:
+                value = matched.get(name)
+                if value is not None and value.op == "param" and value.data.function.id == id:
+                    found.add(value.data.name)
+        self._consumed[id] = frozenset(found)
+        return self._consumed[id]
 
     def forget(self) -> None:
         """Drops what was remembered about the values of one file."""

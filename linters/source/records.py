@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from .values.value import Parameter, Value
+
+if TYPE_CHECKING:
+    from .text import SourceText
 
 
 class Block:
@@ -44,8 +48,12 @@ class Block:
                 yield block.guard, block.arm
 
     def excludes(self, other: Block) -> bool:
-        """Whether the two never run in the same round of every loop that holds both."""
+        """Whether `other`, which stands later, never runs after this one in the same round of every loop round both."""
         arms = {id(block.branch): block.arm for block in self.chain() if block.branch is not None}
+        if any(block.ends in ("return", "raise") for block in self.chain()):
+            round_other = set(map(id, other.chain()))
+            if any(block.ends in ("return", "raise") and id(block) not in round_other for block in self.chain()):
+                return True
         return any(
             block.branch is not None and arms.get(id(block.branch), block.arm) != block.arm for block in other.chain()
         )
@@ -367,3 +375,19 @@ class Class:
 
     def __repr__(self) -> str:
         return self.id
+
+
+@dataclass(slots=True)
+class Module:
+    """One interpreted file: `name` is its dotted import name, `exports` what each global ends up as."""
+
+    name: str
+    source: SourceText
+    tree: ast.Module
+    functions: list[Function] = field(default_factory=list)
+    classes: list[Class] = field(default_factory=list)
+    exports: dict[str, Value] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
+    stars: list[str] = field(default_factory=list)
+    is_package: bool = False
+    too_deep: list[int] = field(default_factory=list)

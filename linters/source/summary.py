@@ -9,9 +9,8 @@ from hashlib import blake2b
 from typing import Any
 
 from .apis import is_library, result_of
-from .facts import Module
 from .frozen import Freezer, Frozen
-from .records import Call, Class, Function
+from .records import Call, Class, Function, Module
 from .transforms import RULE_METHODS, TRANSFORMS
 from .values.value import Parameter, Value, dotted
 
@@ -166,7 +165,13 @@ def _returned(function: Function) -> Value | None:
 def _consumed(call: Call, function: Function) -> str | None:
     """The name of the parameter that a call of jax.random uses as a key."""
     name = dotted(call.func) or ""
-    if not name.startswith("jax.random.") or name.rpartition(".")[2] in ("key", "PRNGKey", "fold_in", "clone", "key_data"):
+    if not name.startswith("jax.random.") or name.rpartition(".")[2] in (
+        "key",
+        "PRNGKey",
+        "fold_in",
+        "clone",
+        "key_data",
+    ):
         return None
     key = call.argument(0, "key")
     return key.data.name if key is not None and key.op == "param" and key.data.function is function else None

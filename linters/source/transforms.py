@@ -129,7 +129,17 @@ POSITIONAL: dict[str, tuple[str, ...]] = {
 }
 
 # Methods of custom derivatives: every function given to them runs under a transform, on all arguments.
-RULE_METHODS = {"defvjp", "defjvp", "defjvps", "def_fwd", "def_bwd", "def_jvp", "def_vmap", "defvjp_all", "def_transpose"}
+RULE_METHODS = {
+    "defvjp",
+    "defjvp",
+    "defjvps",
+    "def_fwd",
+    "def_bwd",
+    "def_jvp",
+    "def_vmap",
+    "defvjp_all",
+    "def_transpose",
+}
 COMPILES = frozenset(name for name, each in TRANSFORMS.items() if each.compiles)
 WRAPPERS = frozenset(name for name, each in TRANSFORMS.items() if each.wraps and not each.host)
 

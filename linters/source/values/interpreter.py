@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..facts import Module
-from ..records import Block, Function, Return
+from ..records import Block, Function, Module, Return
 from .state import Env, Scope
 from .statements import Statements
 from .value import Value

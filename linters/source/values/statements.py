@@ -367,8 +367,12 @@ class Statements(Expressions):
             self.env = self.join([env.copy() for env in breaks], loop)
             return
         self.env = head
-        if rounds and not changed.names.isdisjoint(head):
-            pass
+        for key, value in heads:
+            # What a name is after the loop is not what it was in a round, unless no round changes it.
+            before, last = value.args
+            if head.get(key) is value:
+                unchanged = last is value or last is before
+                head[key] = before if unchanged else Value("phi", value.node, (before, last), loop)
         for key, value in (rounds[0] if rounds else {}).items():
             head.setdefault(key, value)
         if orelse:

@@ -1,0 +1,381 @@
+"""A PRNG key is used twice, and gives the same numbers twice.
+
+## What it does
+Follows every key along every path of a function and reports the second use: by a function of `jax.random` (also the use
+of a key after it was split), by a function of the project that uses up the key it is given, in each round of a loop, in
+the body of a `scan`, and in each shard of a `shard_map` that all get the same key.
+
+## Why is this bad?
+A key is a value, not a stream: the same key gives the same numbers. Two layers start with the same weights, noise and
+dropout masks repeat, and nothing fails (https://github.com/dunnolab/xland-minigrid/issues/42,
+https://github.com/google/flax/commit/6f2b08e0). `jax.debug_key_reuse` finds some of it, at run time, with new-style keys.
+
+## Example
+    def setup(key, count):
+        key, sub = jax.random.split(key)
+        first = jax.random.normal(key, (count,))
+        second = jax.random.uniform(key, (count,))
+
+## Use instead
+    def setup(key, count):
+        first_key, second_key = jax.random.split(key)
+        first = jax.random.normal(first_key, (count,))
+        second = jax.random.uniform(second_key, (count,))
+
+In a loop, `jax.random.fold_in(key, step)` gives each round its own key; in a shard, fold in `jax.lax.axis_index`.
+
+## What stays clean
+A key that is rebound between two uses, `fold_in` with other data, elements of a split key, one use in each branch, a use
+before an early return, `jax.random.clone`. Keys that are handed to libraries (`model.init`) are not counted.
+
+## References
+- https://docs.jax.dev/en/latest/random-numbers.html
+- https://github.com/jax-ml/jax/issues/192
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ..facts import FileFacts
+from ..keys import KeyUse, repeats, together
+from ..records import Call, Function
+from ..rule import Example, SourceRule
+from ..summary import HIGHER_ORDER
+from ..values.value import Value, dotted
+
+_ROUNDS = frozenset({"jax.lax.scan", "jax.lax.fori_loop", "jax.lax.while_loop", "jax.lax.map", "flax.nnx.scan"})
+_SHARDS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
+
+
+def check(facts: FileFacts) -> Iterable[Finding]:
+    bodies = _bodies(facts)
+    shared = _replicated(facts)
+    for function in facts.functions:
+        seen: dict[object, list[KeyUse]] = {}
+        for use in facts.key_uses(function):
+            loop = repeats(use)
+            earlier = next((each for each in seen.get(use.identity, ()) if _again(each, use)), None)
+            reported = True
+            if earlier is not None:
+                line = getattr(earlier.call.node, "lineno", "?")
+                yield _finding(
+                    facts,
+                    function,
+                    use,
+                    f"was already used by {earlier.via} on line {line}",
+                    use.direct and earlier.direct,
+                )
+            elif loop is not None:
+                yield _finding(facts, function, use, "is the same in every round of this loop", use.direct)
+            elif _outer(use.value, function) and function.id in bodies:
+                how = bodies[function.id]
+                yield _finding(facts, function, use, f"is the same in every call that {how} makes", use.direct)
+            elif use.value.op == "param" and (function.id, use.value.data.index) in shared:
+                yield _finding(facts, function, use, "is the same in every shard: its spec is P()", use.direct)
+            else:
+                reported = False
+            if not reported or earlier is None:
+                seen.setdefault(use.identity, []).append(use)
+
+
+def _again(first: KeyUse, second: KeyUse) -> bool:
+    return together(first.call.block, second.call.block)
+
+
+def _finding(facts: FileFacts, function: Function, use: KeyUse, what: str, sure: bool) -> Finding:
+    key = use.value.node
+    name = use.value.data.name if use.value.op == "param" else facts.text(key) if key is not None else "key"
+    written = _argument_text(facts, use) or name
+    return facts.finding(
+        RULE,
+        use.call.node,
+        f"the key `{written}` {what}: {use.via} repeats its numbers",
+        subject=f"{function.name}: {written} in {use.via}",
+        help="split the key, or fold in what tells the uses apart",
+        confidence="certain" if sure else "likely",
+    )
+
+
+def _argument_text(facts: FileFacts, use: KeyUse) -> str | None:
+    """The key as the call writes it."""
+    node = use.call.node
+    for value, written in zip(use.call.args, getattr(node, "args", ()), strict=False):
+        if value is use.value:
+            return facts.text(written)
+    for keyword in getattr(node, "keywords", ()):
+        if use.call.keywords.get(keyword.arg) is use.value:
+            return facts.text(keyword.value)
+    return None
+
+
+def _outer(value: Value, function: Function) -> bool:
+    """Whether a value comes from the code round a function."""
+    for _ in range(8):
+        if value.op == "param":
+            return value.data.function is not function
+        if value.op == "call":
+            return value.data.function is not function
+        if value.op in ("item", "attr") and value.args:
+            value = value.args[0]
+        else:
+            return False
+    return False
+
+
+def _bodies(facts: FileFacts) -> dict[str, str]:
+    """Functions that one call runs many times: bodies of loops, what tree.map is given."""
+    found: dict[str, str] = {}
+    for function in facts.functions:
+        for call in function.calls:
+            name = dotted(call.func)
+            if name is None or not call.args:
+                continue
+            rounds = name in _ROUNDS
+            if not rounds and not (name in HIGHER_ORDER and name.startswith("jax.tree")):
+                continue
+            for given in call.args[: 3 if rounds else 1]:
+                if given.op == "function":
+                    found[given.data.id] = name
+    return found
+
+
+def _replicated(facts: FileFacts) -> set[tuple[str, int]]:
+    """Parameters of functions under shard_map whose spec is a literal `P()`."""
+    found: set[tuple[str, int]] = set()
+    for function in facts.functions:
+        for call in function.calls:
+            callee = facts.callee(call)
+            if callee.name not in _SHARDS or callee.wraps:
+                continue
+            given = call.args[0] if call.args else call.keywords.get("f")
+            specs = call.keywords.get("in_specs") or (call.args[2] if len(call.args) > 2 else None)
+            specs = specs or callee.bound_keywords.get("in_specs")
+            if given is None or given.op != "function" or specs is None or specs.op != "tuple":
+                continue
+            found |= {(given.data.id, at) for at, spec in enumerate(specs.args) if _is_empty_spec(facts, spec)}
+    return found
+
+
+def _is_empty_spec(facts: FileFacts, value: Value) -> bool:
+    if value.op != "call":
+        return False
+    call: Call = value.data
+    name = facts.callee(call).name or ""
+    return name.rpartition(".")[2] in ("PartitionSpec", "P") and not call.args
+
+
+BAD = (
+    Example(
+        "a key that was split is used again",
+        """
+        import jax
+
+        def setup(key, count):
+            key, sub = jax.random.split(key)
+            first = jax.random.normal(key, (count,))
+            second = jax.random.uniform(key, (count,))  # bad
+            return first, second, sub
+
+        def parent(key):
+            left, right = jax.random.split(key)
+            return jax.random.normal(left), jax.random.normal(right), jax.random.normal(key)  # bad
+        """,
+    ),
+    Example(
+        "each round of a loop",
+        """
+        import jax
+
+        def layers(key, sizes):
+            return [jax.random.normal(key, (size,)) for size in sizes]  # bad
+
+        def rollout(key, steps):
+            total = 0.0
+            for step in range(steps):
+                total += jax.random.normal(key)  # bad
+            return total
+        """,
+    ),
+    Example(
+        "a helper uses it up",
+        """
+        import jax
+        from noise import jitter
+
+        def augment(key, image):
+            image = jitter(key, image)
+            return image + jax.random.normal(key, image.shape)  # bad
+        """,
+        files={
+            "noise.py": """
+            import jax
+
+            def shift(rng, x):
+                return x + jax.random.uniform(rng)
+
+            def jitter(rng, x, scale=1.0):
+                return shift(rng, x) * scale
+            """
+        },
+    ),
+    Example(
+        "the body of a scan, and tree.map",
+        """
+        import jax
+
+        def simulate(key, xs):
+            def body(carry, x):
+                return carry + jax.random.normal(key, x.shape), carry  # bad
+
+            return jax.lax.scan(body, 0.0, xs)
+
+        def perturb(key, params):
+            return jax.tree.map(lambda p: p + jax.random.normal(key, p.shape), params)  # bad
+        """,
+    ),
+    Example(
+        "every shard gets the same key",
+        """
+        import jax
+        from jax.sharding import PartitionSpec as P
+
+        def make_dropout(mesh, rate):
+            def drop(key, x):
+                return x * jax.random.bernoulli(key, 1.0 - rate, x.shape)  # bad
+
+            return jax.shard_map(drop, mesh=mesh, in_specs=(P(), P("data")), out_specs=P("data"))
+        """,
+    ),
+    Example(
+        "an attribute, an element, an equal fold_in",
+        """
+        import jax
+
+        class Sampler:
+            def __init__(self, seed):
+                self.key = jax.random.key(seed)
+
+            def pair(self):
+                return jax.random.normal(self.key), jax.random.uniform(self.key)  # bad
+
+        def elements(key):
+            keys = jax.random.split(key, 3)
+            a = jax.random.normal(keys[0])
+            b = jax.random.normal(keys[1])
+            return a + b + jax.random.gumbel(keys[0])  # bad
+
+        def folded(key):
+            a = jax.random.normal(jax.random.fold_in(key, 1))
+            return a + jax.random.normal(jax.random.fold_in(key, 1))  # bad
+        """,
+    ),
+)
+
+GOOD = (
+    Example(
+        "rebound, split, folded in",
+        """
+        import jax
+
+        def chain(key, steps):
+            out = []
+            for step in range(steps):
+                key, sub = jax.random.split(key)
+                out.append(jax.random.normal(sub))
+            key, sub = jax.random.split(key)
+            out.append(jax.random.uniform(sub))
+            return out, key
+
+        def folded(key, steps):
+            noise = [jax.random.normal(jax.random.fold_in(key, step)) for step in range(steps)]
+            return noise, jax.random.normal(jax.random.fold_in(key, steps))
+
+        def elements(key, shapes):
+            keys = jax.random.split(key, len(shapes) + 1)
+            parts = [jax.random.normal(k, s) for k, s in zip(keys, shapes)]
+            for i, shape in enumerate(shapes):
+                parts.append(jax.random.normal(keys[i + 1], shape))
+            return parts
+        """,
+    ),
+    Example(
+        "one use on each path",
+        """
+        import jax
+
+        def init(key, kind, shape):
+            if kind == "normal":
+                return jax.random.normal(key, shape)
+            if kind == "uniform":
+                return jax.random.uniform(key, shape)
+            return jax.random.bernoulli(key, 0.5, shape) if kind == "coin" else jax.random.gumbel(key, shape)
+
+        def noise(key, x, train):
+            if train:
+                x = x + jax.random.normal(key, x.shape)
+            if not train:
+                x = x + jax.random.uniform(key, x.shape)
+            return x
+
+        def first(key, tries):
+            for limit in tries:
+                if limit > 0:
+                    return jax.random.normal(key) * limit
+            return jax.random.uniform(key)
+        """,
+    ),
+    Example(
+        "a stream on an object",
+        """
+        import jax
+
+        class Stream:
+            def __init__(self, seed):
+                self.key = jax.random.key(seed)
+
+            def next(self):
+                self.key, sub = jax.random.split(self.key)
+                return sub
+
+            def draw(self, count):
+                values = [jax.random.normal(self.next()) for _ in range(count)]
+                for _ in range(count):
+                    self.key, sub = jax.random.split(self.key)
+                    values.append(jax.random.uniform(sub))
+                return values
+        """,
+    ),
+    Example(
+        "each shard folds in where it is",
+        """
+        import jax
+        from jax.sharding import PartitionSpec as P
+
+        def make_dropout(mesh, rate):
+            def drop(key, x):
+                key = jax.random.fold_in(key, jax.lax.axis_index("data"))
+                return x * jax.random.bernoulli(key, 1.0 - rate, x.shape)
+
+            return jax.shard_map(drop, mesh=mesh, in_specs=(P(), P("data")), out_specs=P("data"))
+
+        def simulate(key, xs):
+            def body(key, x):
+                key, sub = jax.random.split(key)
+                return key, x + jax.random.normal(sub, x.shape)
+
+            return jax.lax.scan(body, key, xs)
+        """,
+    ),
+)
+
+RULE = SourceRule(
+    code="SEM101",
+    name="key-reuse",
+    severity="warning",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+)

@@ -1,0 +1,346 @@
+"""Python asks for the truth of a value that is known only when the program runs.
+
+## What it does
+Reports `if`, `while`, `assert`, `and`, `or`, `not`, a conditional expression, the filter of a comprehension, `bool()`,
+and `min()` or `max()` of several values, where what is asked comes out of an array operation in a traced function.
+The function is followed through calls, transforms and files; `contract-lint check --why FILE:LINE` shows the way.
+
+## Why is this bad?
+Tracing runs the Python code once, with stand-ins for the arrays. A stand-in has no truth value, so the first trace ends
+with TracerBoolConversionError (https://github.com/apple/axlearn/issues/815,
+https://github.com/google-research/scenic/issues/709). Often it shows only when a rarely used flag is first turned on.
+
+## Example
+    @jax.jit
+    def clip(x, limit):
+        if jnp.abs(x).max() > limit:
+            x = x * 0.5
+        return x
+
+## Use instead
+    @jax.jit
+    def clip(x, limit):
+        return jnp.where(jnp.abs(x).max() > limit, x * 0.5, x)
+
+`jax.lax.cond` runs one branch only; `checkify` and `jax.debug` can check values while the program runs. Mark a flag
+that should pick the program with `static_argnames`.
+
+## What stays clean
+Questions that tracing can answer: shapes, dtypes, `len`, `isinstance`, `is None`, membership, static arguments, values
+bound by partial, configuration, fields of modules. A bare parameter in a condition is reported only where its
+annotation says that it is an array or a number: it may be a dictionary or None.
+
+## References
+- https://docs.jax.dev/en/latest/errors.html#jax.errors.TracerBoolConversionError
+- https://github.com/Physical-Intelligence/openpi/pull/550
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from ....contracts.finding import Finding
+from ..facts import FileFacts
+from ..records import Block, Branch, Function, Record
+from ..rule import Example, SourceRule
+from ..values.value import Value, dotted
+
+_NUMBERS = frozenset(
+    {"builtins.int", "builtins.float", "builtins.bool", "jax.Array", "jax.numpy.ndarray", "chex.Array"}
+)
+_ASKS_TYPE = frozenset({"isinstance", "hasattr", "callable", "type", "is_concrete", "is_tracer", "issubclass"})
+_CONCRETE = frozenset({"jax.ensure_compile_time_eval", "jax.core.eval_context", "jax.disable_jit"})
+
+
+def check(facts: FileFacts) -> Iterable[Finding]:
+    for function in facts.functions:
+        traced = facts.traced(function)
+        if traced is None:
+            continue
+        sure = " method " not in str(traced.chain[0]) and traced.staged
+        for record, value, how in _questions(facts, function):
+            asked, before = _asked(value)
+            if not _is_tracer(facts, asked) or _guarded(facts, record.block) or any(map(_asks_type, before)):
+                continue
+            node = asked.node if isinstance(asked.node, ast.expr) else record.node
+            yield facts.finding(
+                RULE,
+                record.node if how == "assert" else node,
+                f"{how} needs a value that is only known when the program runs: `{facts.text(node)}`",
+                subject=f"{function.name}: {facts.text(node)}",
+                because=facts.why(function),
+                help="use jnp.where or jax.lax.cond, or make the argument static",
+                confidence="certain" if sure else "likely",
+            )
+
+
+def _questions(facts: FileFacts, function: Function) -> Iterator[tuple[Record, Value, str]]:
+    """Where the truth of a value is asked for: the record, the value, and how it is asked."""
+    for branch in function.branches:
+        if branch.value is not None:
+            yield branch, branch.value, _SHOWN.get(branch.kind, branch.kind)
+    for call in function.calls:
+        name = dotted(call.func)
+        if name == "builtins.bool" and len(call.args) == 1:
+            yield call, call.args[0], "bool()"
+        elif name in ("builtins.min", "builtins.max") and len(call.args) > 1:
+            for arg in call.args:
+                if facts.kind(arg) == "array":
+                    yield call, arg, f"{name.removeprefix('builtins.')}()"
+                    break
+
+
+_SHOWN = {"ternary": "a conditional expression", "filter": "a comprehension's `if`", "case": "a case's guard"}
+
+
+def _asked(value: Value) -> tuple[Value, list[Value]]:
+    """The part of a condition that nothing else has asked yet, the last operand of `and` and `or`, and those before."""
+    before: list[Value] = []
+    while value.op == "bool":
+        before += value.args[:-1]
+        value = value.args[-1]
+    return value, before
+
+
+def _is_tracer(facts: FileFacts, value: Value) -> bool:
+    kind = facts.kind(value)
+    if kind == "array":
+        return True
+    if kind != "traced" or value.op != "param":
+        return False
+    return dotted(value.data.annotation) in _NUMBERS or facts.type_of(value) in _NUMBERS
+
+
+def _guarded(facts: FileFacts, block: Block) -> bool:
+    """Whether the question is asked only of what is no tracer, or its failure is caught."""
+    for each in block.chain():
+        if each.arm == "try" and isinstance(each.branch, Branch):
+            return True
+        guard = each.guard
+        if guard is None:
+            continue
+        if each.arm == "with" and guard.op == "call" and facts.callee(guard.data).name in _CONCRETE:
+            return True
+        if _asks_type(guard):
+            return True
+    return False
+
+
+def _asks_type(guard: Value) -> bool:
+    return guard.node is not None and any(
+        (getattr(node, "attr", None) or getattr(node, "id", None)) in _ASKS_TYPE for node in ast.walk(guard.node)
+    )
+
+
+BAD = (
+    Example(
+        "an argument of a jitted function",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def clip(x, limit):
+            if jnp.abs(x).max() > limit:  # bad
+                x = x * 0.5
+            return x
+        """,
+        raises="TracerBoolConversionError",
+        run="clip(jnp.ones(3), 0.5)",
+    ),
+    Example(
+        "an assertion in a helper of another file",
+        """
+        from functools import partial
+        import jax
+        from checks import require_finite
+
+        @partial(jax.jit, static_argnames="scale")
+        def forward(x, w, scale):
+            return require_finite(x @ w) * scale
+        """,
+        files={
+            "checks.py": """
+            import jax.numpy as jnp
+
+            def require_finite(x):
+                assert bool(jnp.isfinite(x).all()), "not finite"  # bad
+                return x
+            """
+        },
+        raises="TracerBoolConversionError",
+        run="import jax.numpy as jnp\nforward(jnp.ones((2, 2)), jnp.ones((2, 2)), 2.0)",
+    ),
+    Example(
+        "the carry of a loop, and a closed-over argument",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def decode(tokens, temperature):
+            def step(carry, token):
+                total, count = carry
+                if temperature > 0:  # bad
+                    total = total + token
+                total = 0.0 if count > 3 else total  # bad
+                return (total, count + 1), total
+
+            return jax.lax.scan(step, (jnp.float32(0), 0), tokens)
+        """,
+        raises="TracerBoolConversionError",
+        run="decode(jnp.ones(4), 1.0)",
+    ),
+    Example(
+        "and, or, not, min, while",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def search(x, y, debug=False):
+            best = min(jnp.sum(x), jnp.sum(y))  # bad
+            while best > 1.0:  # bad
+                best = best * 0.5
+            found = (best > 0) and debug  # bad
+            return best if not jnp.any(x) else found  # bad
+
+        search_all = jax.vmap(jax.jit(search), in_axes=(0, 0))
+        """,
+        raises="TracerBoolConversionError",
+        run="search_all(jnp.ones((2, 3)), jnp.ones((2, 3)))",
+    ),
+    Example(
+        "a method that is jitted when the object is made",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        class Trainer:
+            def __init__(self, rate):
+                self.rate = rate
+                self.step = jax.jit(self._step)
+
+            def _step(self, params, grads):
+                norm = jnp.linalg.norm(grads)
+                if norm > 1.0:  # bad
+                    grads = grads / norm
+                return params - self.rate * grads
+        """,
+        raises="TracerBoolConversionError",
+        run="Trainer(0.1).step(jnp.ones(2), jnp.ones(2))",
+    ),
+)
+
+GOOD = (
+    Example(
+        "what tracing can answer",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def attend(query, key, bias=None, extras=()):
+            if query.ndim != 4 or key.shape[-1] != query.shape[-1]:
+                raise ValueError(f"bad shapes {query.shape} {key.shape}")
+            if len(query) > 1 and query.dtype == jnp.bfloat16:
+                query = query.astype(jnp.float32)
+            if bias is not None and isinstance(bias, jax.Array) and jnp.issubdtype(bias.dtype, jnp.floating):
+                query = query + bias
+            return jnp.where(query > 0, query, 0.0) if "relu" not in extras else query
+        """,
+        run="attend(jnp.ones((2, 2, 2, 2)), jnp.ones((2, 2, 2, 2)))",
+    ),
+    Example(
+        "static arguments, flags bound by partial, fields of a module",
+        """
+        from functools import partial
+        import jax
+        import jax.numpy as jnp
+        from flax import linen as nn
+
+        @partial(jax.jit, static_argnums=(1,), static_argnames=("train",))
+        def apply(x, layers, train=False):
+            for _ in range(layers):
+                x = jnp.tanh(x)
+            return x * 2 if train and layers > 1 else x
+
+        def step(params, x, *, capture, depth=2):
+            return (x @ params, x) if capture and depth > 1 else (x @ params, None)
+
+        captured = jax.jit(partial(step, capture=True))
+
+        class Block(nn.Module):
+            rate: float = 0.0
+
+            @nn.compact
+            def __call__(self, x, deterministic: bool = True):
+                if self.rate > 0 and not deterministic:
+                    x = nn.Dropout(self.rate, deterministic=False)(x)
+                return x
+        """,
+        run="apply(jnp.ones(2), 2, train=True); captured(jnp.ones((2, 2)), jnp.ones(2))",
+    ),
+    Example(
+        "on the host",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        norm = jax.jit(lambda x: jnp.sqrt(jnp.sum(x * x)))
+
+        def fit(x):
+            while norm(x) > 1.0:
+                x = x * 0.5
+            if jnp.isnan(x).any():
+                raise FloatingPointError("nan")
+            return x
+        """,
+        run="fit(jnp.ones(3))",
+    ),
+    Example(
+        "a callback runs on the host",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def step(x):
+            def report(value):
+                if value > 3:
+                    print("large", value)
+
+            jax.debug.callback(report, x.sum())
+            return x + 1
+        """,
+        run="step(jnp.ones(8))",
+    ),
+    Example(
+        "asked only of what is no tracer",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def scaled(x, scale):
+            if not isinstance(scale, jax.core.Tracer) and scale > 1:
+                return x * scale
+            with jax.ensure_compile_time_eval():
+                table = jnp.arange(4)
+                if table.sum() > 3:
+                    x = x + 1
+            return x
+        """,
+        run="scaled(jnp.ones(2), 3.0)",
+    ),
+)
+
+RULE = SourceRule(
+    code="JIT103",
+    name="tracer-branch",
+    severity="error",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+)

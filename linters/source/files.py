@@ -77,8 +77,13 @@ def _below(top: str, exclude: Callable[[str], bool], skipped: list[_Skipped]) ->
     ignored = Ignored(real_top)
     seen: set[tuple[int, int]] = set()
     waiting = [("" if top in (".", "./") else _posix(top).rstrip("/") + "/", real_top)]
-    while waiting:
-        shown, real = waiting.pop()
+    # What a link leads to is called by its own name, if that is below `top` too: links come last.
+    linked: list[tuple[str, str]] = []
+    while waiting or linked:
+        shown, real = waiting.pop() if waiting else linked.pop(0)
+        if not os.path.isdir(real):
+            yield shown, real
+            continue
         try:
             here = os.stat(real)
             if (here.st_dev, here.st_ino) in seen:
@@ -102,10 +107,12 @@ def _below(top: str, exclude: Callable[[str], bool], skipped: list[_Skipped]) ->
                 why = "that git ignores"
             if why is not None:
                 skipped.append(_Skipped(why, name, is_folder))
+            elif entry.is_symlink():
+                linked.append((name + "/" * is_folder, os.path.realpath(path)))
             elif is_folder:
                 folders.append((name + "/", path))
             else:
-                yield name, os.path.realpath(path) if entry.is_symlink() else path
+                yield name, path
         waiting.extend(reversed(folders))
 
 

@@ -82,10 +82,7 @@ def test_links_are_followed_once(tree: Path) -> None:
     os.symlink("a.py", "pkg/z.py")
     os.symlink("nowhere.py", "broken.py")
     found = find_sources(["."])
-    assert {os.path.realpath(file) for file in found.files} == {
-        os.path.realpath(file) for file in ("pkg/a.py", "pkg/sub/b.py", "nowhere.py")
-    }
-    assert len(found.files) == 3
+    assert found.files == ("broken.py", "pkg/a.py", "pkg/sub/b.py")
     texts = read_sources(found.files)
     assert [f.message for f in texts.findings] == ["cannot be read: No such file or directory"]
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
         (b"#!/usr/bin/python\n# -*- coding: cp1252 -*-\nx = '\x80'\n", "cp1252", None),
         (b"\n\n# coding: latin-1\nx = '\xc3\xa9'\n", "utf-8", None),
         (b"x = 1\n# coding: latin-1\n", "utf-8", None),
-        (b"\xef\xbb\xbf# coding: utf8\n", "utf-8", None),
+        (b"\xef\xbb\xbf# coding: utf-8\n", "utf-8", None),
     ],
 )
 def test_is_decoded_as_python_does(data: bytes, encoding: str, text: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from importlib import import_module
 
@@ -70,4 +71,6 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     from .boundary import run
 
+    # The interpreter looks for garbage before it ends, though all of its memory is about to be given back.
+    atexit.register(gc.freeze)
     raise SystemExit(run(group, argv))

@@ -28,7 +28,7 @@ from .dumps import Dumps, read_dumps, write_gzip
 from .errors import broken_compiler, compiler_failure, failure, recognise
 from .frames import FramePaths
 from .request import StepFailure, StepRequest
-from .signatures import signature_facts
+from .signatures import print_program, signature_facts
 from .stderr import cleaned, compiler_warnings, donation_warnings
 from .step import NormalisedStep
 from .targets import Target
@@ -38,7 +38,6 @@ from .targets.stand_in import default_device, without_callbacks
 _ALIAS = re.compile(r"\(\s*(\d+),\s*\{[^}]*\},\s*(?:may|must)-alias\)")
 _ALIASES = re.compile(r"input_output_alias=\{(.*?) \}(?:,|$)")
 _PARAMETER = re.compile(r" parameter\((\d+)\)")
-_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
 @dataclass(slots=True)
@@ -124,7 +123,8 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
         arguments=arguments,
         jaxpr=jaxpr_facts.collect(traced.jaxpr, capture.paths),
     )
-    write_gzip(capture.folder / "jaxpr.txt.gz", _ADDRESS.sub("0x...", str(traced.jaxpr)))
+    printed = print_program(traced)
+    write_gzip(capture.folder / "jaxpr.txt.gz", printed)
     lowered = None
     with capture.phase("lower"), _context(step), default_device(capture.target), _recorded(capture):
         lowered = traced.lower()
@@ -152,7 +152,8 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
         optimized = _optimized_text(compiled, dumps)
         _write_modules(capture.folder, dumps, optimized)
         _compiled_facts(capture, step, traced, compiled, optimized, arguments, avals, wrapped)
-    capture.update(signatures=signature_facts(step, traced, capture.request, capture.paths, lambda: _context(step)))
+    declared = signature_facts(step, traced, printed, capture.request, capture.paths, lambda: _context(step))
+    capture.update(signatures=declared)
 
 
 def _versions(target: Target) -> str:

@@ -24,6 +24,7 @@ _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 def signature_facts(
     step: NormalisedStep,
     traced: Any,
+    printed: str,
     request: StepRequest,
     paths: FramePaths,
     context: Callable[[], AbstractContextManager[Any]],
@@ -31,7 +32,8 @@ def signature_facts(
     """One fact for each declared signature: the i-th shape of every name, a single shape serving all.
 
     A name is that of an argument or of an input below it (`tokens`, `batch/tokens`). Signatures that trace to one
-    program have one digest. Raises StepFailure where a name matches no input or the lists differ in length.
+    program have one digest; `printed` is `print_program(traced)`. Raises StepFailure where a name matches no input or
+    the lists differ in length.
     """
     declared = {name: shapes for name, shapes in request.signatures.items() if shapes}
     if not declared:
@@ -45,7 +47,7 @@ def signature_facts(
                 key=("step", request.name, "signatures", name),
             )
     chosen = [{name: shapes[i if len(shapes) > 1 else 0] for name, shapes in declared.items()} for i in range(count)]
-    original = program_digest(traced)
+    original = program_digest(traced, printed)
     facts: list[SignatureFact] = []
     described: dict[str, dict[str, list[int]]] = {}
     for shapes in chosen:
@@ -57,7 +59,8 @@ def signature_facts(
             try:
                 with context():
                     other = step.jitted.trace(*args, **kwargs)
-                digest = program_digest(getattr(other, "traced", other))
+                other = getattr(other, "traced", other)
+                digest = program_digest(other, print_program(other))
             except Exception as error:
                 known = recognise(error, paths, "trace")
                 if known is None:
@@ -72,10 +75,15 @@ def signature_facts(
     return facts
 
 
-def program_digest(traced: Any) -> str:
+def print_program(traced: Any) -> str:
+    """The traced program as JAX prints it, the same in every process."""
+    return _ADDRESS.sub("0x...", str(traced.jaxpr))
+
+
+def program_digest(traced: Any, printed: str) -> str:
     """Sixteen hex digits over what jit's cache keys on: input types with placements, and the traced program."""
     inputs = [f"{a.str_short(True)} weak={getattr(a, 'weak_type', False)}" for a in jax.tree.leaves(traced.in_avals)]
-    text = "\n".join([*inputs, _ADDRESS.sub("0x...", str(traced.jaxpr))])
+    text = "\n".join([*inputs, printed])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -8,8 +8,8 @@ import sysconfig
 from pathlib import Path
 from typing import Any
 
-_SKIPPED = ("__pycache__", ".contract-lint", ".git")
-_INSTALLED = ("site-packages", "dist-packages")
+_NOT_OURS = frozenset(("__pycache__", ".contract-lint", ".git", "site-packages", "dist-packages"))
+_SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/")
 
 
 class InputFiles:
@@ -18,7 +18,7 @@ class InputFiles:
     def __init__(self) -> None:
         self._opened: set[str] = set()
         self._active = False
-        self._stdlib = sysconfig.get_path("stdlib")
+        self._system = (sysconfig.get_path("stdlib") + os.sep, *_SYSTEM)
 
     def watch(self) -> None:
         """Start. An audit hook cannot be removed, so it lives as long as the process."""
@@ -47,7 +47,5 @@ class InputFiles:
         return sorted(path for path in found if self._counts(path) and not path.startswith(own))
 
     def _counts(self, path: str) -> bool:
-        parts = Path(path).parts
-        if any(part in parts for part in (*_SKIPPED, *_INSTALLED)) or path.startswith(self._stdlib + os.sep):
-            return False
-        return not path.startswith(("/proc/", "/sys/", "/dev/", "/etc/")) and os.path.isfile(path)
+        ours = not path.startswith(self._system) and _NOT_OURS.isdisjoint(path.split(os.sep))
+        return ours and os.path.isfile(path)

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Thread
 
 from .request import ChildFailure, ChildReport, ChildRequest, ChildResult
 from .targets import target
@@ -36,8 +37,6 @@ _COMPILER_VARIABLE = re.compile(
 DEFAULT_TIMEOUT = 1800.0
 """Seconds a child may take."""
 _TAIL = 12
-_GRACE = 5.0
-"""Seconds that a child which has reported gets to end by itself: threads of user code may keep it for ever."""
 _CRASH = "(most recent call first)"
 
 
@@ -93,7 +92,7 @@ def run_child(
         try:
             in_time = _wait(child, reader, tell, timeout, report)
         finally:
-            _kill_group(child)
+            _kill_group(child, report.is_file())
             os.close(reader)
         if not in_time:
             message = f"the child process for {request.target} was stopped after {timeout:g} s{_during(heard)}"
@@ -135,9 +134,8 @@ def _died(request: ChildRequest, stderr: Path, code: int, heard: list[str]) -> s
 
 
 def _wait(child: subprocess.Popen[bytes], reader: int, tell: Progress, timeout: float, report: Path) -> bool:
-    """Read progress until the child ends; False at the time limit. A child that has reported is not waited for long."""
+    """Read progress until the child ends or has reported, its last act; False at the time limit."""
     deadline = time.monotonic() + timeout
-    reported: float | None = None
     buffer = b""
     with selectors.DefaultSelector() as selector:
         selector.register(reader, selectors.EVENT_READ)
@@ -156,19 +154,20 @@ def _wait(child: subprocess.Popen[bytes], reader: int, tell: Progress, timeout: 
                     tell(line.decode(errors="replace"))
             elif child.poll() is not None or report.is_file():
                 break
-    while child.poll() is None:
-        now = time.monotonic()
-        if reported is None and report.is_file():
-            reported = now
-        if now >= (deadline if reported is None else min(deadline, reported + _GRACE)):
-            return reported is not None
+    while not report.is_file() and child.poll() is None:
+        if time.monotonic() >= deadline:
+            return False
         time.sleep(0.02)
     return True
 
 
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
+def _kill_group(child: subprocess.Popen[bytes], reported: bool) -> None:
     """End the child and everything it started."""
     # Neither is possible once the whole group has ended.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
+    if reported:
+        # Clearing the memory of hundreds of devices takes the system a while, and nothing depends on it.
+        Thread(target=child.wait, daemon=True).start()
+    else:
+        child.wait()

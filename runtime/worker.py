@@ -58,10 +58,13 @@ def main(argv: list[str]) -> int:
         report = ChildReport(inputs=inputs.files(Path(request.out)), mesh=mesh)
     except StepFailure as error:
         report = ChildReport(failure=error.as_failure(), inputs=inputs.files(Path(request.out)))
-    # Once the report is there, the parent no longer waits for what threads of user code still do.
+    # Once the report is there the parent goes on: it waits neither for what threads of user code still do, nor for the
+    # system to take back the memory of this process. The end of the progress lines says that it is there.
     partial = report_path.with_suffix(".partial")
     partial.write_text(report.model_dump_json())
     partial.rename(report_path)
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 MAX_LENGTH = 80
 MAX_CANDIDATES = 2000
@@ -15,6 +14,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     folded = {_fold(candidate): candidate for candidate in reversed(candidates)}
     if _fold(name) in folded:
         return folded[_fold(name)]
+    from difflib import get_close_matches  # for a mistake only
+
     close = get_close_matches(_fold(name[:MAX_LENGTH]), folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent
@@ -33,7 +32,6 @@ class Example:
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", dedent(self.source).lstrip("\n"))
         object.__setattr__(self, "files", {path: dedent(text).lstrip("\n") for path, text in self.files.items()})
-        ast.parse(self.source)
 
     @property
     def lines(self) -> tuple[int, ...]:

@@ -67,13 +67,9 @@ def analysed(sources: Sequence[SourceText], context: Sequence[SourceText], run: 
     if kept is not None:
         return kept
     from .analyse import no_collection
-    from .modules import module_names
     from .values.interpreter import deep_recursion
 
-    tasks = [
-        Task(source, name, cache.get(source.file or source.path, source.digest))
-        for source, name in zip(everything, module_names(everything), strict=True)
-    ]
+    tasks = _tasks(everything, cache)
     with no_collection(), deep_recursion():
         _summarise(tasks, run)
         _judge(tasks, len(sources), run)
@@ -83,6 +79,28 @@ def analysed(sources: Sequence[SourceText], context: Sequence[SourceText], run: 
     cache.put(WHOLE, Entry(whole, "", "", ""))
     cache.save()
     return [finding for task in tasks[: len(sources)] for finding in task.findings or ()]
+
+
+def understood(sources: Sequence[SourceText], run: Run) -> tuple[Program, list[Finding]]:
+    """The program that the texts make, and the findings on those that cannot be parsed."""
+    from .analyse import no_collection
+    from .program import link
+    from .values.interpreter import deep_recursion
+
+    tasks = _tasks(sources, Cache(None, ""))
+    with no_collection(), deep_recursion():
+        _summarise(tasks, run)
+        program = link((task.summary for task in tasks if task.summary is not None), run.options)
+    return program, [finding for task in tasks for finding in task.findings or ()]
+
+
+def _tasks(sources: Sequence[SourceText], cache: Cache) -> list[Task]:
+    from .modules import module_names
+
+    return [
+        Task(source, name, cache.get(source.file or source.path, source.digest))
+        for source, name in zip(sources, module_names(sources), strict=True)
+    ]
 
 
 def _whole(everything: Sequence[SourceText], judged: int) -> str:

@@ -11,12 +11,19 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...contracts.comments import yaml_comments
 from ...contracts.finding import Finding, Location, tell_apart
 from ...contracts.problems import INVALID_SUPPRESSION, UNUSED_SUPPRESSION
 from ...contracts.suggest import nearest
 
 _COMMENT = re.compile(r"#\s*contract-lint\s*:\s*(?P<word>[\w-]+)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)", re.DOTALL)
+
+
+def yaml_comments(text: str) -> Iterable[tuple[int, int, str]]:
+    """The comments of a YAML text. Its reader is loaded for the first one: source has no need of it."""
+    from ...contracts.comments import yaml_comments as read
+
+    return read(text)
+
 
 Comments = Callable[[str], Iterable[tuple[int, int, str]]]
 """A text's comments as (line, column, text from `#` on), 1-based."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +88,14 @@ def folded(text: str, hanging: str = "", err: bool = True) -> str:
 
 
 def _columns() -> int:
-    return min(max(shutil.get_terminal_size((100, 24)).columns, NARROWEST), WIDEST)
+    asked = _asked_for()
+    if asked is not None:
+        return asked
+    try:
+        columns = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns
+    except (OSError, ValueError):
+        columns = 0
+    return min(max(columns or 100, NARROWEST), WIDEST)
 
 
 def _asked_for() -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...contracts.finding import Finding
 from ..pipeline.report import Report, Root
-from .printable import many_lines, one_line
+from .printable import in_cell, many_lines, one_line
 from .repository import in_repository
 from .verdict import consequences, headline, title
 
@@ -31,7 +31,7 @@ def _properties(finding: Finding, name: str) -> dict[str, str]:
     place = finding.location
     if place is not None and place.path:
         found["file"] = in_repository(place.path)
-        if place.line is not None:
+        if place.line is not None and place.cell is None:
             found["line"] = str(place.line)
             if place.end_line is not None:
                 found["endLine"] = str(place.end_line)
@@ -46,7 +46,7 @@ def _properties(finding: Finding, name: str) -> dict[str, str]:
 
 def _message(root: Root) -> str:
     finding = root.finding
-    parts = [many_lines(finding.message)]
+    parts = [in_cell(finding) + many_lines(finding.message)]
     parts += [f"expected: {many_lines(finding.expected)}"] if finding.expected is not None else []
     parts += [f"found: {many_lines(finding.found)}"] if finding.found is not None else []
     parts += [f"help: {many_lines(finding.help)}"] if finding.help else []

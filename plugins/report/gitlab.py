@@ -6,7 +6,7 @@ import hashlib
 
 from ..pipeline.report import Report
 from .json import dumps
-from .printable import many_lines
+from .printable import in_cell, many_lines
 from .repository import in_repository
 from .verdict import consequences
 
@@ -21,14 +21,16 @@ def render(report: Report) -> str:
     for root in report.new_roots():
         finding = root.finding
         place = finding.location
+        line = place.line if place is not None and place.cell is None else None
         path = in_repository(place.path if place is not None and place.path else fallback)
         issues.append(
             {
-                "description": many_lines(finding.message + (f" ({consequences(root)})" if root.consequences else "")),
+                "description": in_cell(finding)
+                + many_lines(finding.message + (f" ({consequences(root)})" if root.consequences else "")),
                 "check_name": f"{finding.code} {finding.name}",
                 "fingerprint": hashlib.sha256(f"{finding.fingerprint}\0{path}".encode()).hexdigest()[:32],
                 "severity": LEVELS[root.severity],
-                "location": {"path": path, "lines": {"begin": (place.line if place is not None else None) or 1}},
+                "location": {"path": path, "lines": {"begin": line or 1}},
             }
         )
     return dumps(issues)

@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 from ..pipeline.report import Report, Root
-from .printable import many_lines
+from .printable import in_cell, many_lines
 from .verdict import consequences, headline, subject, title
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -41,14 +41,14 @@ def _case(suite: ElementTree.Element, root: Root) -> ElementTree.Element:
     attributes = {"classname": _xml(finding.step or "contract"), "name": _xml(f"{title(root)} {finding.subject}")}
     if finding.location is not None and finding.location.path:
         attributes["file"] = _xml(finding.location.path)
-        if finding.location.line is not None:
+        if finding.location.line is not None and finding.location.cell is None:
             attributes["line"] = str(finding.location.line)
     return ElementTree.SubElement(suite, "testcase", attributes)
 
 
 def _detail(root: Root) -> str:
     finding = root.finding
-    parts = [finding.message]
+    parts = [in_cell(finding) + finding.message]
     parts += [f"expected: {finding.expected}"] if finding.expected is not None else []
     parts += [f"found: {finding.found}"] if finding.found is not None else []
     parts += [f"help: {finding.help}"] if finding.help else []

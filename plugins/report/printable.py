@@ -45,6 +45,12 @@ def place(finding: Finding) -> str:
     return one_line(finding.key or finding.instruction or "")
 
 
+def in_cell(finding: Finding) -> str:
+    """`cell 3, line 2: ` for a finding in a notebook, whose lines are not those of the file; else nothing."""
+    place = finding.location
+    return "" if place is None or place.cell is None else f"cell {place.cell}, line {place.line or 1}: "
+
+
 def sentence(text: str) -> str:
     """One line that ends with a full stop."""
     line = one_line(text)

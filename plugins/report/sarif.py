@@ -9,7 +9,7 @@ from ... import __version__
 from ...contracts.finding import Edit, Finding, Location
 from ..pipeline.report import Report
 from .json import dumps
-from .printable import many_lines, one_line
+from .printable import in_cell, many_lines, one_line
 from .repository import in_repository
 from .rule_docs import description, summary
 
@@ -92,7 +92,8 @@ def _result(finding: Finding, rule: int, fallback: Location | None, root: Findin
         result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": why}]
     elif finding.status == "baseline":
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": "in the baseline"}]
-    if finding.fix is not None:
+    # In a notebook an edit is of a cell; of the file's JSON nobody could make it.
+    if finding.fix is not None and all(edit.location.cell is None for edit in finding.fix.edits):
         result["fixes"] = [
             {"description": {"text": finding.fix.description}, "artifactChanges": _changes(finding.fix.edits)}
         ]
@@ -100,7 +101,7 @@ def _result(finding: Finding, rule: int, fallback: Location | None, root: Findin
 
 
 def _message(finding: Finding, root: Finding | None) -> str:
-    parts = [many_lines(finding.message)]
+    parts = [in_cell(finding) + many_lines(finding.message)]
     parts += [f"Expected: {many_lines(finding.expected)}"] if finding.expected is not None else []
     parts += [f"Found: {many_lines(finding.found)}"] if finding.found is not None else []
     parts += [f"Follows from {root.code}: {many_lines(root.message)}"] if root is not None else []
@@ -125,8 +126,8 @@ def _artifact(path: str) -> dict[str, Any]:
 
 
 def _region(place: Location) -> dict[str, int]:
-    """Lines and columns; SARIF counts an end column past the last character, as we do."""
-    if place.line is None:
+    """Lines and columns, but not those in a notebook's cell; SARIF counts an end column past the last character, as we do."""
+    if place.line is None or place.cell is not None:
         return {}
     region = {"startLine": place.line}
     if place.column is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .callee import NOTHING, Callee, Wrapped
+from .frozen import is_summary
 from .names import Names
 from .records import Call, Class
 from .summary import FunctionSummary
@@ -14,7 +15,7 @@ from .transforms import POSITIONAL, TRANSFORMS, Transform
 from .values.value import UNKNOWN, Value, dotted
 
 PARTIAL = frozenset({"functools.partial", "jax.tree_util.Partial", "equinox.Partial"})
-DEEPEST_RETURN = 6
+DEEPEST_RETURN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,6 @@ class Calling(Names):
     """The part of `Program` about calls."""
 
     bindings: dict[tuple[str, int], list[Value]]
-    _depth = 0
 
     def callee(self, value: Value) -> Callee:
         """See callee.py. Remembered in the value."""
@@ -273,7 +273,8 @@ class Calling(Names):
         call: Call = value.data
         callee = self.callee(call.func)
         function = callee.function
-        if function is None or callee.wraps or self._depth > DEEPEST_RETURN:
+        generation = call.order + 1 if is_summary(call) else 1
+        if function is None or callee.wraps or generation > DEEPEST_RETURN:
             return None
         key = id(value)
         if key in self._returned:
@@ -287,7 +288,7 @@ class Calling(Names):
             for parameter in function.parameters:
                 bound = given.get(parameter.name, parameter.default)
                 bind[(function.id, parameter.index)] = bound if bound is not None else UNKNOWN
-            made = self.thaw(frozen, call.function, bind)
+            made = self.thaw(frozen, call.function, bind, generation)
         self._returned[key] = (value, made)
         return made
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .records import Block, Call
-from .values.value import UNKNOWN, Parameter, Value
+from .values.value import UNKNOWN, Value
 
 Frozen = Any
 _OPERATORS = frozenset({"bin", "compare", "bool", "unary", "tuple", "list", "set", "star", "slice", "format", "enter"})
@@ -102,10 +102,16 @@ class Freezer:
 
 
 class Thaw:
-    """Values again. `bind` gives those of parameters, by function id and index; `function` is where calls then stand."""
+    """Values again. `bind` gives those of parameters, by function id and index; `function` is where calls then stand.
 
-    def __init__(self, function: Any, bind: Mapping[tuple[str, int], Value], parameter: Any) -> None:
+    The `order` of a call is the `generation`: how many returned values of functions were followed to get here.
+    """
+
+    def __init__(
+        self, function: Any, bind: Mapping[tuple[str, int], Value], parameter: Any, generation: int = 0
+    ) -> None:
         self.function = function
+        self.generation = generation
         self.bind = bind
         self.parameter = parameter
 
@@ -125,7 +131,9 @@ class Thaw:
         if tag == "x":
             _, func, args, keywords, line = frozen
             given = {None if name == "**" else name: self.value(each) for name, each in keywords.items()}
-            return made_call(self.function, self.value(func), [self.value(each) for each in args], given, line).result
+            made = made_call(self.function, self.value(func), [self.value(each) for each in args], given, line)
+            made.order = self.generation
+            return made.result
         if tag == ".":
             return Value("attr", None, (self.value(frozen[1]),), frozen[2])
         if tag == "i":
@@ -156,6 +164,6 @@ def made_call(function: Any, func: Value, args: list[Value], keywords: dict[str 
     return Call(node, _NOWHERE, function, 0, None, func, args, keywords)
 
 
-def parameter_of(function: Any, index: int) -> Parameter | None:
-    parameters = function.parameters
-    return parameters[index] if index < len(parameters) else None
+def is_summary(call: Call) -> bool:
+    """Whether a call comes from a summary, not from the syntax tree at hand."""
+    return call.block is _NOWHERE

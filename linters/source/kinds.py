@@ -33,10 +33,12 @@ class Kinds:
     returned: Any
     resolve: Any
     type_of: Any
+    matched: Any
 
     def __init__(self) -> None:
         self._heads = 0
         self._provisional: list[Value] = []
+        self._kinds_returned: dict[Any, str] = {}
 
     def kind(self, value: Value) -> str:
         """See `facts`. A loop's value is assumed to be what came before while the round is looked at."""
@@ -263,8 +265,7 @@ class Kinds:
         if name.startswith("."):
             return self._method(value, call, name[1:], staged)
         if callee.function is not None or callee.cls is not None:
-            made = self.returned(value)
-            return self.kind(made) if made is not None else "unknown"
+            return self._returned_kind(value, call, callee, staged)
         if staged and name.startswith(_LAYERS) and call.func.op == "call" and name.rpartition(".")[2][:1].isupper():
             return "traced"
         result = result_of(name)
@@ -285,6 +286,21 @@ class Kinds:
         if result == "second":
             return self.kind(call.args[1]) if len(call.args) > 1 else "unknown"
         return self._collected(call, result)
+
+    def _returned_kind(self, value: Value, call: Call, callee: Any, staged: bool) -> str:
+        """What a project function gives for arguments of these kinds; asked once for each combination."""
+        if callee.function is None:
+            return "unknown"
+        given = self.matched(callee, call.args, call.keywords)
+        kinds = tuple(sorted((name, self.kind(each)) for name, each in given.items()))
+        key = (callee.function.id, staged, self.traced(call.function) is not None, kinds)
+        found = self._kinds_returned.get(key)
+        if found is None:
+            self._kinds_returned[key] = "unknown"
+            made = self.returned(value)
+            found = self.kind(made) if made is not None else "unknown"
+            self._kinds_returned[key] = found
+        return found
 
     def _same(self, call: Call) -> str:
         return self.kind(call.args[0]) if call.args else "unknown"

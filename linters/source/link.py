@@ -90,6 +90,8 @@ class Linker:
                     bound.append((callee, call))
         for callee, call in bound:
             self._bind(callee, call)
+        # What a parameter calls was asked before its bindings were known.
+        program.forget()
 
     def _thawed(self, frozen: Any, func: Value, function: FunctionSummary) -> Call:
         from .frozen import made_call

@@ -24,6 +24,8 @@ class Names:
         self._functions: dict[str, FunctionSummary] = {}
         self._classes: dict[str, ClassSummary] = {}
         self._resolved: dict[str, Value | None] = {}
+        self._members: dict[tuple[str, str, bool], Value | None] = {}
+        self._parameters: dict[tuple[str, int], Value] = {}
         self._suffixes: dict[str, str | None] | None = None
         self._tails: set[str] = set()
         self.used: set[str] | None = None
@@ -34,6 +36,16 @@ class Names:
             for id, data in summary.data["classes"].items():
                 self.class_data.setdefault(id, (data, summary))
             self._tails.update(summary.module.split("."))
+
+    def forget(self) -> None:
+        """Drops what was remembered in values: it may rest on what is known of functions by now."""
+        self._members.clear()
+        self._parameters.clear()
+
+    def forget_names(self) -> None:
+        """Drops what names lead to, for the same reason."""
+        self._resolved.clear()
+        self._functions.clear()
 
     # Functions and classes by id
 
@@ -51,17 +63,28 @@ class Names:
             found = self._classes[id] = ClassSummary(id, data, file)
         return found
 
-    def thaw(self, frozen: Frozen, function: Any = None, bind: Mapping[tuple[str, int], Value] | None = None) -> Value:
+    def thaw(
+        self,
+        frozen: Frozen,
+        function: Any = None,
+        bind: Mapping[tuple[str, int], Value] | None = None,
+        generation: int = 0,
+    ) -> Value:
         """A frozen value; calls in it stand in `function`."""
         if not frozen:
             return UNKNOWN
-        return Thaw(function, bind or {}, self.parameter_value).value(frozen)
+        return Thaw(function, bind or {}, self.parameter_value, generation).value(frozen)
 
     def parameter_value(self, function: str, index: int) -> Value:
         """The parameter of a function as a Value."""
-        found = self.function(function)
-        parameters = found.parameters if found else []
-        return Value("param", None, (), parameters[index]) if index < len(parameters) else UNKNOWN
+        key = (function, index)
+        value = self._parameters.get(key)
+        if value is None:
+            found = self.function(function)
+            parameters = found.parameters if found else []
+            value = Value("param", None, (), parameters[index]) if index < len(parameters) else UNKNOWN
+            self._parameters[key] = value
+        return value
 
     def parameter(self, function: str, index: int) -> Parameter | None:
         value = self.parameter_value(function, index)
@@ -168,6 +191,12 @@ class Names:
 
     def member(self, id: str, name: str) -> Value | None:
         """An attribute of a class by its name, bases included: a decorated method is the call of its decorator."""
+        key = (id, name, False)
+        if key not in self._members:
+            self._members[key] = self._class_member(id, name)
+        return self._members[key]
+
+    def _class_member(self, id: str, name: str) -> Value | None:
         for each in self.lineage(id):
             found = self.class_(each)
             if found is None:
@@ -181,6 +210,12 @@ class Names:
 
     def instance_member(self, id: str, name: str) -> Value | None:
         """What `self.name` is: the one value that a method stores there, else a member of the class."""
+        key = (id, name, True)
+        if key not in self._members:
+            self._members[key] = self._own_member(id, name)
+        return self._members[key]
+
+    def _own_member(self, id: str, name: str) -> Value | None:
         for each in self.lineage(id):
             found = self.class_(each)
             if found is None:

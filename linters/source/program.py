@@ -58,8 +58,9 @@ class Program(Calling, Kinds):
         return self._consumed[id]
 
     def forget(self) -> None:
-        """Drops what was remembered about the values of one file."""
+        super().forget()
         self._returned.clear()
+        self._kinds_returned.clear()
 
 
 def link(summaries: Iterable[FileSummary], options: SourceOptions | None = None) -> Program:
@@ -67,4 +68,5 @@ def link(summaries: Iterable[FileSummary], options: SourceOptions | None = None)
     program = Program(summaries, options)
     Linker(program).run()
     program.forget()
+    program.forget_names()
     return program

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from ..records import Arithmetic, Block, Branch, Function, Item, Loop, Return, Store
+from ..records import Arithmetic, Block, Branch, Function, Item, Loop, Mention, Return, Store
+from ..removals import NOTED
 from .assigned import MUTATORS
 from .state import Scope, State
 from .value import NONE, UNKNOWN, Parameter, Value
@@ -42,7 +43,21 @@ class Expressions(State):
         return value
 
     def _attribute(self, node: ast.Attribute) -> Value:
-        return self.attribute(self.evaluators[type(node.value)](node.value), node.attr, node)
+        base = self.evaluators[type(node.value)](node.value)
+        value = self.attribute(base, node.attr, node)
+        if value.op == "name":
+            if value.data in NOTED:
+                self.mention(node, value.data, "attribute")
+        elif base.op == "param" and value.op == "attr":
+            self.function.attributes.append(value)
+        return value
+
+    def mention(self, node: ast.AST, name: str, how: str) -> None:
+        """Records that a noted name is written here."""
+        self.order += 1
+        self.module.mentions.append(
+            Mention(node, self.block, self.function, self.order, self.statement, name, how)
+        )
 
     def _constant(self, node: ast.Constant) -> Value:
         return Value("const", node, (), node.value)
@@ -259,11 +274,19 @@ class Expressions(State):
             return self.env.get(node.id) or self.lookup(node.id, node)  # type: ignore[attr-defined]
         if kind is ast.Attribute:
             base = self.annotation(node.value)  # type: ignore[attr-defined]
-            return self.named(f"{base.data}.{node.attr}") if base.op == "name" else UNKNOWN  # type: ignore[attr-defined]
+            if base.op != "name":
+                return UNKNOWN
+            value = self.named(f"{base.data}.{node.attr}")  # type: ignore[attr-defined]
+            if value.data in NOTED:
+                self.mention(node, value.data, "annotation")
+            return value
         if kind is ast.Constant:
             text = node.value  # type: ignore[attr-defined]
             if isinstance(text, str) and len(text) < 200 and all(part.isidentifier() for part in text.split(".")):
-                return self.annotation(ast.parse(text, mode="eval").body)
+                written = ast.parse(text, mode="eval").body
+                for each in ast.walk(written):
+                    ast.copy_location(each, node)
+                return self.annotation(written)
             return Value("const", node, (), text)
         if kind is ast.Subscript:
             return Value("item", node, (self.annotation(node.value), self.annotation(node.slice)))  # type: ignore[attr-defined]

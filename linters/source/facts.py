@@ -20,7 +20,8 @@ A rule is a module in `rules/` with `BAD` and `GOOD` twins and `RULE = SourceRul
 `function.calls`, `.branches` (who asks for the truth of a value: if, while, assert, ternary, and, or, not, filter), `.loops`,
 `.stores` (names, globals, attributes, items, container methods), `.returns`, `.reads` (names), `.items` (subscripts),
 `.arithmetic` (binary operations and comparisons), `.formats` (f-strings). Each has `node`, `block`, `order`, `function`,
-`statement`. `function.parameters`, `.decorators`, `.owner` (its class), `.parent`. `facts.classes` has the classes.
+`statement`. `function.parameters`, `.decorators`, `.owner` (its class), `.parent`, `.attributes` (those of parameters that
+it reads). `facts.classes` has the classes, `facts.module.mentions` where names of `removals.NOTED` are written.
 `a.block.excludes(b.block)`: never in the same round (other arms, or one returned before). `block.loops()`: the loops
 round it. `block.guards()`: conditions that hold there, with `then` / `else`.
 

@@ -221,6 +221,30 @@ class Read(Record):
         self.value = value
 
 
+class Mention(Record):
+    """A library's name in code, of those in `removals.NOTED`: `name` is the dotted one, `how` says where it is written.
+
+    `how` is `attribute` (`jax.tree_map`), `import` (an alias of `import` or `from ... import`; `node` is the statement)
+    or `annotation` (a type, which may never be evaluated).
+    """
+
+    __slots__ = ("how", "name")
+
+    def __init__(
+        self,
+        node: ast.AST,
+        block: Block,
+        function: Function,
+        order: int,
+        statement: ast.stmt | None,
+        name: str,
+        how: str,
+    ) -> None:
+        super().__init__(node, block, function, order, statement)
+        self.name = name
+        self.how = how
+
+
 class Return(Record):
     """`return`, or `yield` where `kind` says so."""
 
@@ -269,11 +293,13 @@ class Function:
     """A function, lambda or method, or the module's own code (`node` is then the Module), and all that it does.
 
     `id` is `pkg.module:Outer.inner`. `decorators` holds the value of each decorator expression, outermost first.
+    `attributes` are the attributes of parameters (its own or of those round it) that its code reads, as Values.
     `owner` is the class of a method, `parent` the function that it is defined in (None for the module).
     """
 
     __slots__ = (
         "arithmetic",
+        "attributes",
         "block",
         "branches",
         "calls",
@@ -316,6 +342,7 @@ class Function:
         self.returns: list[Return] = []
         self.items: list[Item] = []
         self.arithmetic: list[Arithmetic] = []
+        self.attributes: list[Value] = []
         self.formats: list[Value] = []
         self.value: Value = Value("function", node, (), self)
 
@@ -389,5 +416,6 @@ class Module:
     exports: dict[str, Value] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     stars: list[str] = field(default_factory=list)
+    mentions: list[Mention] = field(default_factory=list)
     is_package: bool = False
     too_deep: list[int] = field(default_factory=list)

@@ -159,6 +159,7 @@ class Statements(Expressions):
     def _run_import(self, node: ast.Import) -> None:
         for alias in node.names:
             self.module.imports.add(alias.name)
+            self._imported(node, alias.name)
             if alias.asname:
                 self.env[alias.asname] = self.named(alias.name)
             else:
@@ -177,8 +178,18 @@ class Statements(Expressions):
         for alias in node.names:
             if alias.name == "*":
                 self.module.stars.append(base)
+                self._imported(node, base)
             else:
+                self._imported(node, f"{base}.{alias.name}")
                 self.env[alias.asname or alias.name] = self.named(f"{base}.{alias.name}" if base else alias.name)
+
+    def _imported(self, node: ast.stmt, name: str) -> None:
+        """Records a noted name, or the noted module that it comes out of."""
+        while "." in name:
+            if name in NOTED:
+                self.mention(node, name, "import")
+                return
+            name = name.rpartition(".")[0]
 
     # Paths
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..records import Block, Branch, Class, Loop, Return, Store
+from ..removals import NOTED
 from .assigned import Assigned, assigned_in
 from .expressions import Expressions
 from .state import Env, Version

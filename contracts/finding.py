@@ -40,11 +40,17 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that mend a finding. `safe` means: the program's numbers cannot change."""
+    """Edits that mend a finding. `safe` means: the program's numbers cannot change.
+
+    `needs` are imports that the edited text uses, `leaves` those that it may have left without use; both as
+    `package.module` or `package.module:name`, with ` as other` behind where it has another name in the file.
+    """
 
     description: str
     edits: tuple[Edit, ...]
     safe: bool = False
+    needs: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +134,8 @@ def _fix_as_json(fix: Fix | None) -> dict[str, Any] | None:
     return {
         "description": fix.description,
         "safe": fix.safe,
+        "needs": list(fix.needs),
+        "leaves": list(fix.leaves),
         "edits": [
             {
                 "path": edit.location.path,

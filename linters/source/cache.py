@@ -146,7 +146,7 @@ def load_findings(text: str, path: str) -> list[Finding] | None:
     """The findings that `dump_findings` wrote, on the file that is now shown as `path`; None for any other text."""
     try:
         return [_unpacked(each, path) for each in json.loads(text)]
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         return None
 
 
@@ -173,6 +173,8 @@ def _packed(finding: Finding) -> dict[str, Any]:
             finding.fix.description,
             finding.fix.safe,
             [[*_place(edit.location), edit.text] for edit in finding.fix.edits],
+            finding.fix.needs,
+            finding.fix.leaves,
         ]
     if finding.details:
         packed["details"] = dict(finding.details)
@@ -191,5 +193,5 @@ def _unpacked(packed: dict[str, Any], path: str) -> Finding:
         values["location"] = Location(path, *at)
     if fix is not None:
         edits = tuple(Edit(Location(path, *edit[:4]), edit[4]) for edit in fix[2])
-        values["fix"] = Fix(fix[0], edits, fix[1])
+        values["fix"] = Fix(fix[0], edits, fix[1], tuple(fix[3]), tuple(fix[4]))
     return Finding(**values)

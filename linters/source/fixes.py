@@ -105,15 +105,30 @@ def _span(source: SourceText, edit: Edit) -> Span | None:
 
 
 def _applied(source: SourceText, findings: Sequence[Finding]) -> SourceText | None:
-    """The text after the fixes of all these; None where it does not parse."""
+    """The text after the fixes of all these; None where it does not parse, or cannot be written in its encoding."""
     edits = {edit for finding in findings if finding.fix is not None for edit in finding.fix.edits}
     if source.notebook is not None:
+        if any(finding.fix is not None and finding.fix.needs for finding in findings):
+            raise NotFixed("a fix needs an import, and which cell that belongs into is not ours to say")
         return _notebook(source, source.notebook, edits)
     text = source.text
     spans = {span for edit in edits if (span := _span(source, edit)) is not None}
     for start, end, new in sorted(spans, reverse=True):
         text = text[:start] + new.replace("\r\n", "\n").replace("\n", source.newline) + text[end:]
-    return replace(source, text=text, digest=digest_of(_bytes(source, text))) if parses(text) else None
+    needed = _listed(fix.needs for finding in findings if (fix := finding.fix) is not None)
+    unused = _listed(fix.leaves for finding in findings if (fix := finding.fix) is not None)
+    if needed or unused:
+        from .imports import with_imports
+
+        imported = with_imports(text, needed, unused) if parses(text) else None
+        if imported is None:
+            return None
+        text = imported
+    try:
+        content = _bytes(source, text)
+    except UnicodeEncodeError:
+        return None  # the file's own encoding lacks a character of the fix
+    return replace(source, text=text, digest=digest_of(content)) if parses(text) else None
 
 
 def _notebook(source: SourceText, notebook: Notebook, edits: Iterable[Edit]) -> SourceText | None:
@@ -124,6 +139,10 @@ def _notebook(source: SourceText, notebook: Notebook, edits: Iterable[Edit]) -> 
         raise NotFixed(error.reason) from error
     before = {finding.subject for finding in read_notebook(notebook.raw.encode("utf-8"), source.path)[1]}
     return None if any(finding.subject not in before for finding in broken) else made
+
+
+def _listed(groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each for group in groups for each in group))
 
 
 def parses(text: str) -> bool:
@@ -151,8 +170,6 @@ def write_source(source: SourceText, before: str) -> None:
         _replace(path, content)
     except (OSError, Unreadable) as error:
         raise NotFixed(f"the file cannot be written: {getattr(error, 'strerror', None) or error}") from error
-    except UnicodeEncodeError as error:
-        raise NotFixed(f"the fix has a character that {source.encoding} does not have") from error
 
 
 def _bytes(source: SourceText, text: str) -> bytes:

@@ -126,7 +126,7 @@ def _artifact(path: str) -> dict[str, Any]:
 
 
 def _region(place: Location) -> dict[str, int]:
-    """Lines and columns, but not those in a notebook's cell; SARIF counts an end column past the last character, as we do."""
+    """Lines and columns, none in a notebook's cell; SARIF counts an end column past the last character, as we do."""
     if place.line is None or place.cell is not None:
         return {}
     region = {"startLine": place.line}

@@ -1,0 +1,108 @@
+"""The cache of summaries and findings: what it keeps, and that nothing in it can do harm."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from contract_lint.contracts.finding import Edit, Finding, Fix, Location
+from contract_lint.linters.source.cache import Cache, Entry, cache_file, dump_findings, load_findings, stamp
+from hypothesis import given
+from hypothesis import strategies as st
+
+ENTRY = Entry("abc", '{"a": "b\\tc"}', "out", "[]")
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> str:
+    path = tmp_path / "a.py"
+    path.write_text("x = 1\n")
+    return str(path)
+
+
+def test_what_is_put_is_there_next_time(tmp_path: Path, there: str) -> None:
+    name = cache_file(str(tmp_path))
+    cache = Cache(name, "v1")
+    assert cache.get(there, "abc") is None
+    cache.put(there, ENTRY)
+    cache.save()
+    again = Cache(name, "v1")
+    assert again.get(there, "abc") == ENTRY
+    assert again.get(there, "other") is None
+    assert Cache(name, "v2").get(there, "abc") is None
+    assert (Path(name).parent / ".gitignore").read_text() == "*\n"
+
+
+def test_nothing_new_writes_nothing(tmp_path: Path, there: str) -> None:
+    name = cache_file(str(tmp_path))
+    cache = Cache(name, "v1")
+    cache.put(there, ENTRY)
+    cache.save()
+    before = os.stat(name).st_mtime_ns, os.stat(name).st_ino
+    again = Cache(name, "v1")
+    again.put(there, ENTRY)
+    again.save()
+    assert (os.stat(name).st_mtime_ns, os.stat(name).st_ino) == before
+
+
+def test_files_that_are_gone_are_forgotten(tmp_path: Path, there: str) -> None:
+    name = cache_file(str(tmp_path))
+    cache = Cache(name, "v1")
+    cache.put(there, ENTRY)
+    cache.put(there + "gone", ENTRY)
+    cache.save()
+    assert there + "gone" not in Path(name).read_text()
+
+
+@given(st.binary(max_size=300), st.integers(0, 400))
+def test_a_damaged_cache_is_no_cache(tmp_path_factory: pytest.TempPathFactory, damage: bytes, at: int) -> None:
+    folder = tmp_path_factory.mktemp("cache")
+    file = folder / "a.py"
+    file.write_text("x = 1\n")
+    name = cache_file(str(folder))
+    cache = Cache(name, "v1")
+    cache.put(str(file), ENTRY)
+    cache.save()
+    good = Path(name).read_bytes()
+    Path(name).write_bytes(good[:at] + damage + good[at + len(damage) :])
+    assert Cache(name, "v1").get(str(file), "abc") in (None, ENTRY)
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, there: str) -> None:
+    (tmp_path / ".contract-lint").write_text("a file")
+    cache = Cache(cache_file(str(tmp_path)), "v1")
+    cache.put(there, ENTRY)
+    cache.save()
+    assert Cache(cache_file(str(tmp_path)), "v1").get(there, "abc") is None
+
+
+def test_findings_come_back_as_they_were() -> None:
+    found = Finding(
+        code="JIT103",
+        name="tracer-branch",
+        severity="error",
+        message="é \x00 \ud800",
+        subject="if x:",
+        confidence="likely",
+        location=Location("a.py", 3, 4, 5, 6),
+        expected="e",
+        found="f",
+        evidence=("one", "two"),
+        help="h",
+        fix=Fix("mend", (Edit(Location("a.py", 1, 2, 3, 4), "t"),), True, ("jax",), ("jax:tree_map",)),
+        details={"kind": "if"},
+    )
+    (again,) = load_findings(dump_findings([found]), "a.py") or []
+    assert again == found and again.details == found.details
+    (moved,) = load_findings(dump_findings([found]), "b/a.py") or []
+    assert moved.location == Location("b/a.py", 3, 4, 5, 6)
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}x", '[{"code": 1}]', "[3]", '[{"at": [1]}]', "[" * 100_000, "null"])
+def test_other_text_is_no_findings(text: str) -> None:
+    assert load_findings(text, "a.py") is None
+
+
+def test_the_stamp_follows_version_and_settings() -> None:
+    assert stamp("a") == stamp("a") != stamp("b")

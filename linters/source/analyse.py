@@ -106,6 +106,8 @@ def outside_facts(program: Program, path: str) -> tuple[str, ...]:
         for id in summary.data["functions"]
         if (traced := program.traced_functions.get(id)) is not None
     ]
+    places = ((id, program.repeated(id)) for id in summary.data["functions"])
+    told += [f"{id} repeated {place}" for id, place in places if place is not None]
     seen: set[str] = {summary.module}
     stack = [summary]
     digests: list[str] = []

@@ -136,6 +136,30 @@ SURE_ARRAY_METHODS = ARRAY_METHODS - {"set", "add", "apply", "view", "take", "so
 TREE_METHODS = frozenset({"items", "keys", "values", "get", "copy", "pop", "popitem", "setdefault", "unfreeze"})
 HOST_METHODS = frozenset({"item", "tolist", "tobytes"})
 
+# Calls that ask for devices: JAX chooses and starts a backend for the first of them. So does every array that is made.
+_ASKS_FOR_DEVICES = frozenset({
+    "jax.devices", "jax.local_devices", "jax.device_count", "jax.local_device_count", "jax.process_index", "jax.process_count",
+    "jax.process_indices", "jax.default_backend", "jax.make_mesh", "jax.device_put", "jax.live_arrays", "jax.host_id",
+    "jax.host_count", "jax.debug.print", "jax.experimental.mesh_utils.create_device_mesh",
+    "jax.experimental.mesh_utils.create_hybrid_device_mesh", "jax.lib.xla_bridge.get_backend", "jax.lib.xla_bridge.device_count",
+    "jax.extend.backend.get_backend",
+})  # fmt: skip
+_MAKES_NO_ARRAY = frozenset({
+    "jax.numpy.frompyfunc", "jax.numpy.array_repr", "jax.numpy.array_str", "jax.numpy.array_equal", "jax.lax.psum",
+})  # fmt: skip
+_SCALAR_TYPES = frozenset(f"jax.numpy.{name}" for name in _STATIC_CONSTANTS if name[-1].isdigit() or name == "bool_")
+
+
+@cache
+def starts_backend(name: str | None) -> bool:
+    """Whether a call of this library function needs a device, and so starts the backend if none runs yet."""
+    if name is None or not name.startswith("jax."):
+        return False
+    if name in _ASKS_FOR_DEVICES or name in _SCALAR_TYPES:
+        return True
+    return result_of(name) in ("array", "key") and name not in _MAKES_NO_ARRAY and not name.rpartition(".")[2][:1].isupper()
+
+
 # Packages whose functions are no part of the linted project whatever it vendors, and need no call graph.
 LIBRARIES = ("jax", "numpy", "builtins", "math", "os", "functools", "itertools", "typing", "logging", "collections", "re",
     "time", "sys", "json", "random", "dataclasses", "abc", "operator", "enum", "pathlib", "scipy", "contextlib", "warnings",

@@ -45,6 +45,7 @@ the arguments (None where unknown). A name of an enclosing function gives the va
 - `facts.held(value)`: the kinds of a value and of what it holds, where it is a tuple, list or dict in sight.
 - `facts.type_of(value)`: the class that a value is an instance of: id of a project class, or dotted name.
 - `facts.is_key(value)`, `facts.key_uses(function)`: what consumes PRNG keys; keys.py has `varies` and `together` too.
+- `facts.repeated(function)`: the place of a loop on the host that comes to call it. `facts.starts_backend(call)`.
 - `facts.is_test`: the file is a test.
 - `facts.text(node)`: the source of a node on one line, shortened.
 - `facts.finding(rule, node, message, ...)`: a Finding at that node.
@@ -54,17 +55,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ...contracts.finding import Finding, Location
+from .apis import starts_backend
 from .callee import Callee
 from .calling import JitOptions
 from .keys import KeyUse, key_uses
 from .kinds import TRACERS
 from .records import Call, Class, Function, Module
 from .rule import SourceRule
-from .text import SourceText
+from .text import SourceText, is_test_path
 from .traced import Traced
 from .values.value import Value
 
@@ -85,14 +86,7 @@ class FileFacts:
         self.program = program
         self.source = module.source
         self.path = module.source.path
-        parts = PurePosixPath(self.path).parts
-        name = parts[-1] if parts else ""
-        self.is_test = (
-            name.startswith("test_")
-            or name.endswith(("_test.py", "_tests.py"))
-            or name in ("conftest.py", "testing.py", "test_utils.py")
-            or any(part in ("test", "tests", "testing", "_tests") for part in parts[:-1])
-        )
+        self.is_test = is_test_path(self.path)
 
     @property
     def functions(self) -> list[Function]:
@@ -136,6 +130,17 @@ class FileFacts:
     def strings(self, value: Value | None) -> frozenset[str] | None:
         """All strings that a value can be (a tuple or list of them included); None where one is not known."""
         return self.program.strings(value)
+
+    def repeated(self, function: Function) -> str | None:
+        """Where a loop of the host calls a function, or one that calls it: `train.py:88`; None where none is seen."""
+        return self.program.repeated(function.id)
+
+    def starts_backend(self, call: Call) -> str | None:
+        """The library call that starts a backend when this call runs, itself or in project functions; None without."""
+        callee = self.callee(call)
+        if callee.function is None:
+            return callee.name if not callee.wraps and starts_backend(callee.name) else None
+        return None if callee.wraps else self.program.starts_backend(callee.function.id)
 
     def jit_options(self, callee: Callee) -> JitOptions:
         """Static and donated parameters of the outermost transform that compiles; see calling.JitOptions."""

@@ -69,7 +69,8 @@ class Linker:
             function = program.function(id)
             if function is None:
                 continue
-            for frozen in data["c"]:
+            looped = frozenset(data.get("w", ()))
+            for at, frozen in enumerate(data["c"]):
                 func = program.thaw(frozen[0], function)
                 if func is UNKNOWN:
                     continue
@@ -79,6 +80,8 @@ class Linker:
                     self._derivative_rule(function, call)
                     continue
                 callee = program.callee(func)
+                if callee.function is not None:
+                    program.callers.setdefault(callee.function.id, []).append((id, frozen[3], at in looped))
                 transform = TRANSFORMS.get(callee.name) if callee.name and not callee.wraps else None
                 if transform is not None and not (transform.transparent and transform.parameters == "none"):
                     self.roots.append((function, call, callee, transform))

@@ -11,8 +11,11 @@ from .link import Linker
 from .options import SourceOptions
 from .records import Function
 from .summary import FileSummary
+from .text import is_test_path
 from .traced import Traced
 from .values.value import Value
+
+MOST_CALLERS = 60
 
 
 class Program(Calling, Kinds):
@@ -26,10 +29,48 @@ class Program(Calling, Kinds):
         self.host_functions: set[str] = set()
         self._returned = {}
         self._consumed: dict[str, frozenset[str]] = {}
+        self.callers: dict[str, list[tuple[str, int, bool]]] = {}
+        self._starts: dict[str, str | None] = {}
 
     def traced(self, function: Function | Any) -> Traced | None:
         """Whether and why a function is traced."""
         return self.traced_functions.get(function.id) if function is not None else None
+
+    def repeated(self, id: str) -> str | None:
+        """Where a function is called in a loop of the host, or one that calls it is: `train.py:88`. None where nowhere."""
+        seen, stack = {id}, [id]
+        while stack and len(seen) < MOST_CALLERS:
+            for caller, line, looped in self.callers.get(stack.pop(), ()):
+                data, file = self.function_data[caller]
+                if caller in seen or caller in self.traced_functions or is_test_path(file.path):
+                    continue
+                if looped:
+                    return f"{file.path}:{line}"
+                seen.add(caller)
+                if data["n"] != "<module>":
+                    stack.append(caller)
+        return None
+
+    def starts_backend(self, id: str) -> str | None:
+        """The call that starts a backend when this function runs, itself or one that it calls; None where none is seen."""
+        if id not in self._starts:
+            self._starts[id] = None
+            self._starts[id] = self._started(id)
+        return self._starts[id]
+
+    def _started(self, id: str) -> str | None:
+        function = self.function(id)
+        if function is None or function.data.get("g"):
+            return None
+        if "b" in function.data:
+            return function.data["b"]
+        for frozen in function.calls:
+            callee = self.callee(self.thaw(frozen[0], function))
+            if callee.function is not None and not callee.wraps and callee.function.id != id:
+                found = self.starts_backend(callee.function.id)
+                if found is not None:
+                    return found
+        return None
 
     def consumed(self, id: str) -> frozenset[str]:
         """The parameters that a function uses up as PRNG keys, itself or through those it calls."""

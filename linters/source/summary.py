@@ -8,7 +8,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
-from .apis import is_library, result_of
+from .apis import is_library, result_of, starts_backend
 from .frozen import Freezer, Frozen
 from .records import Call, Class, Function, Module
 from .transforms import RULE_METHODS, TRANSFORMS
@@ -105,8 +105,8 @@ def summarise(module: Module) -> FileSummary:
 
     `exports`: what each global is; `stars`: modules imported with `*`; `functions` by id: name `n`, lines `l` to `e`, parameters `p`
     (name, kind, default, annotation), decorators `d`, what is returned `r`, owner class `o`, enclosing function `u`, calls
-    that matter to others `c` (func, arguments, keywords, line, text of the function), keys it consumes `k` (parameter
-    names); `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`.
+    that matter to others `c` (func, arguments, keywords, line, text of the function), which of those stand in loops `w`, the first of its calls that starts
+    a backend `b`, keys it consumes `k` (parameter names); `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`.
     """
     freeze = Freezer().freeze
     functions = {function.id: _function(function, freeze) for function in module.functions}
@@ -148,7 +148,14 @@ def _function(function: Function, freeze: Any) -> dict[str, Any]:
         found["o"] = function.owner.id
     if function.parent is not None:
         found["u"] = function.parent.id
-    found["c"] = [_call(call, freeze) for call in function.calls if matters(call)]
+    kept = [call for call in function.calls if matters(call)]
+    found["c"] = [_call(call, freeze) for call in kept]
+    looped = [at for at, call in enumerate(kept) if call.block.loop is not None]
+    if looped:
+        found["w"] = looped
+    started = next((call for call in function.calls if starts_backend(dotted(call.func))), None)
+    if started is not None:
+        found["b"] = dotted(started.func)
     keys = sorted({name for call in function.calls if (name := _consumed(call, function)) is not None})
     if keys:
         found["k"] = keys

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?\r?$")
+_TEST_FOLDERS = frozenset({"test", "tests", "testing", "_tests"})
 _BREAK = re.compile(r"\r\n|\r|\n")
 _WIDE_BOMS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -95,6 +96,17 @@ class SourceText:
             end,
             None if end_offset is None else self.column(end, end_offset),
         )
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a file of this name, in this folder, is a test or a helper of tests."""
+    folders, _, name = path.rpartition("/")
+    return (
+        name.startswith("test_")
+        or name.endswith(("_test.py", "_tests.py"))
+        or name in ("conftest.py", "testing.py", "test_utils.py")
+        or not _TEST_FOLDERS.isdisjoint(folders.split("/"))
+    )
 
 
 def digest_of(data: bytes) -> str:

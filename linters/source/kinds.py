@@ -319,7 +319,9 @@ class Kinds:
         if result == "reduced" and held & TRACERS:
             return "array" if "unknown" not in held else "traced"
         if held & TRACERS:
-            return "traced"
+            # The elements of what may be a dictionary are its keys.
+            plain = result == "collection" and len(args) == 1 and self.kind(args[0]) == "traced"
+            return "unknown" if plain else "traced"
         if held == {"static"}:
             return "static" if result != "collection" or call.args else "container"
         for kind in ("device", "eager", "key", "host"):

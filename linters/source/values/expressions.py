@@ -283,10 +283,14 @@ class Expressions(State):
         if kind is ast.Constant:
             text = node.value  # type: ignore[attr-defined]
             if isinstance(text, str) and len(text) < 200 and all(part.isidentifier() for part in text.split(".")):
-                written = ast.parse(text, mode="eval").body
-                for each in ast.walk(written):
-                    ast.copy_location(each, node)
-                return self.annotation(written)
+                first, *rest = text.split(".")
+                value = self.env.get(first) or self.lookup(first, node)
+                if not rest or value.op != "name":
+                    return value
+                value = self.named(".".join((value.data, *rest)))
+                if value.data in NOTED:
+                    self.mention(node, value.data, "annotation")
+                return value
             return Value("const", node, (), text)
         if kind is ast.Subscript:
             return Value("item", node, (self.annotation(node.value), self.annotation(node.slice)))  # type: ignore[attr-defined]

@@ -56,7 +56,8 @@ def check_with(
     statistics: bool = False,
 ) -> tuple[Report, Swept]:
     """`check` with the settings of the run and of each file; `sweep` says what is done with Python source."""
-    require_known([*settings.select, *settings.ignore])
+    per_file = [rule for entry in settings.per_file_ignores for rule in entry.rules]
+    require_known([*settings.select, *settings.ignore, *per_file])
     contracts = _contracts(paths, settings) if sweep.stdin is None else Contracts()
     names = tuple(each.path for each in contracts.loaded)
     swept = sweep.run([os.fspath(path) for path in paths], settings, settings_of, contracts.findings, names)

@@ -23,6 +23,11 @@ def as_json(report: Report) -> dict[str, Any]:
         "provenance": {"contracts": list(report.contracts), "captures": list(report.captures)},
         "summary": report.summary(),
         "findings": [finding.as_json() for finding in report.findings],
+        "statistics": [
+            {"code": each.code, "name": each.name, "count": count, "fixable": each.fix is not None}
+            for count, each in report.counts()
+        ],
+        "notes": list(report.notes),
         "resolved": [asdict(row) for row in report.resolved],
         "targets": [tables.as_json() for tables in report.tables],
     }

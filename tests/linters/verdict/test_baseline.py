@@ -12,7 +12,9 @@ from contract_lint.contracts.finding import Finding, Location
 from contract_lint.linters.verdict.baseline import apply_baseline, entries, read_baseline, write_baseline
 
 
-def finding(line: int, subject: str = "if x > 0", ordinal: int = 0, path: str = "pkg/a.py", code: str = "JIT103") -> Finding:
+def finding(
+    line: int, subject: str = "if x > 0", ordinal: int = 0, path: str = "pkg/a.py", code: str = "JIT103"
+) -> Finding:
     return Finding(
         code=code,
         name="tracer-branch",

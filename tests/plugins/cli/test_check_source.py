@@ -1,0 +1,340 @@
+"""`contract-lint check` on Python source, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Run
+
+BRANCH = """\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def f(x):
+    if jnp.sum(x) > 0:
+        return x
+    return -x
+"""
+CLEAN = BRANCH.replace("jnp.sum(x) > 0", "x.ndim > 0")
+
+
+@pytest.fixture
+def put(tmp_path: Path) -> Any:
+    def write(name: str, text: str | bytes = BRANCH) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def found(done: Any) -> list[tuple[str, str, int | None]]:
+    """Rule, path and line of the findings of `--format json`."""
+    return [(f["name"], f["path"], f["line"]) for f in json.loads(done.stdout)["findings"]]
+
+
+def test_says_what_where_and_shows_the_code(cli: Run, put: Any) -> None:
+    put("pkg/a.py")
+    done = cli("check", ".", env={"COLUMNS": "80"})
+    assert done.returncode == 1 and done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("FAIL 1 Python file: 1 error. First: pkg/a.py:7:8: ")
+    assert lines[2:4] == ["error JIT103 tracer-branch (certain)", "  pkg/a.py:7:8"]
+    at = lines.index("  7 |     if jnp.sum(x) > 0:")
+    assert lines[at - 1] == "  6 | def f(x):"
+    assert lines[at + 1] == "    |        ^^^^^^^^^^^^^^"
+    assert "evidence" in done.stdout and "\x1b" not in done.stdout and max(map(len, lines[1:])) <= 80
+
+
+def test_contracts_and_source_are_one_verdict(cli: Run, put: Any, contract_text: str) -> None:
+    put("a.py", CLEAN)
+    put("b.py", CLEAN)
+    put("a.contract.yaml", contract_text)
+    assert cli("check").stdout.startswith("PASS 1 contract and 2 Python files: ")
+    put("c.py")
+    done = cli("check")
+    assert done.stdout.startswith("FAIL 1 contract and 3 Python files: 1 error")
+    assert "7 |     if jnp.sum(x) > 0:" in done.stdout and done.returncode == 1
+
+
+def test_clean_source_and_none(cli: Run, put: Any) -> None:
+    put("a.py", CLEAN)
+    done = cli("check")
+    assert (done.returncode, done.stdout) == (0, "PASS 1 Python file: no finding.\n")
+    assert cli("check", "--select", "JIT", "a.py").returncode == 0
+    Path(put("b.txt", "x")).with_name("a.py").unlink()
+    assert cli("check").stdout.startswith("NOTHING CHECKED: no *.contract.yaml at .; `contract-lint init ")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 1),
+        (("--exit-zero",), 0),
+        (("--fail-on", "never"), 0),
+        (("--ignore", "JIT103"), 0),
+        (("--ignore", "tracer-branch"), 0),
+        (("--select", "SEM"), 0),
+        (("--select", "JIT1"), 1),
+        (("--certain",), 1),
+    ],
+)
+def test_exit_codes(options: tuple[str, ...], code: int, cli: Run, put: Any) -> None:
+    put("a.py")
+    assert cli("check", *options).returncode == code
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--update-baseline",), "--update-baseline needs --baseline FILE"),
+        (("--unsafe-fixes",), "--unsafe-fixes needs --fix or --diff"),
+        (("--stdin-filename", "a.py"), "--stdin-filename needs the PATH `-`"),
+        (("-", "a.py"), "`-` is checked by itself"),
+        (("--select", "JIT9999"), "no rule has the code, prefix or name 'JIT9999'"),
+        (("--baseline", "none.jsonl"), "none.jsonl: the baseline cannot be read"),
+        (("--jobs", "0"), "--jobs"),
+        (("--why", "a.py"), "'a.py' is no FILE:LINE"),
+        (("--why", "a.py:7", "--format", "sarif"), "--why is said in --format text or json"),
+        (("none.py",), "none.py does not exist"),
+    ],
+)
+def test_wrong_usage_is_2(options: tuple[str, ...], said: str, cli: Run, put: Any) -> None:
+    put("a.py")
+    done = cli("check", *options)
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+
+
+def test_settings_of_the_project_and_of_its_folders(cli: Run, put: Any) -> None:
+    put("a.py")
+    put("sub/b.py")
+    put("sub/test_c.py")
+    put("old/d.py")
+    put("pyproject.toml", "[tool.contract-lint]\nexclude = ['old']\nper-file-ignores = { 'test_*' = ['JIT103'] }\n")
+    put("sub/pyproject.toml", "[tool.contract-lint]\nignore = ['tracer-branch']\n")
+    assert found(cli("check", "--format", "json")) == [("tracer-branch", "a.py", 7)]
+    assert found(cli("check", "--format", "json", "old")) == []
+    put("sub/pyproject.toml", "[tool.contract-lint]\nroot = true\n")
+    assert [path for _, path, _ in found(cli("check", "--format", "json"))] == ["a.py", "sub/b.py", "sub/test_c.py"]
+    put("pyproject.toml", "[tool.contract-lint]\nper-file-ignores = { 'a.py' = ['tracer-brunch'] }\n")
+    assert "did you mean `tracer-branch`?" in cli("check").stderr
+
+
+def test_what_is_passed_over_is_said_once(cli: Run, put: Any) -> None:
+    put("a.py", CLEAN)
+    put("third_party/b.py")
+    put("gen.py", "# Generated by a tool. DO NOT EDIT.\n" + BRANCH)
+    done = cli("check")
+    assert done.stdout == "PASS 1 Python file: no finding.\n"
+    assert "skipped 1 folder of vendored code: third_party" in done.stderr
+    assert "skipped 1 file that say they are generated: gen.py" in done.stderr or "gen.py" in done.stderr
+    assert found(cli("check", "--format", "json", "gen.py", "third_party")) != []
+
+
+def test_comments_suppress_and_unused_ones_are_fixed(cli: Run, put: Any) -> None:
+    path = put("a.py", BRANCH.replace("> 0:", "> 0:  # contract-lint: ignore[tracer-branch] never traced here"))
+    done = cli("check")
+    assert done.returncode == 0 and done.stdout.startswith("PASS 1 Python file: no finding, 1 suppressed.")
+    path.write_text(CLEAN.replace("> 0:", "> 0:  # contract-lint: ignore[tracer-branch] never traced here"))
+    assert found(cli("check", "--format", "json")) == [("unused-suppression", "a.py", 7)]
+    done = cli("check", "--fix")
+    assert done.stderr == "1 fix applied\n" and path.read_text() == CLEAN
+    assert cli("check", "--fix").stderr == ""
+    path.write_text(BRANCH.replace("> 0:", "> 0:  # contract-lint: ignore[SHD001] of contracts"))
+    assert found(cli("check", "--format", "json")) == [("tracer-branch", "a.py", 7)]
+
+
+def test_diff_changes_nothing(cli: Run, put: Any) -> None:
+    text = CLEAN.replace("> 0:", "> 0:  # contract-lint: ignore[tracer-branch] never traced here")
+    path = put("a.py", text)
+    done = cli("check", "--diff")
+    assert done.returncode == 1 and path.read_text() == text
+    assert done.stdout.startswith("--- a/a.py\n+++ b/a.py\n@@ ") and done.stderr == "1 fix would be applied\n"
+    put("a.py", CLEAN)
+    done = cli("check", "--diff")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "no fixes to apply\n")
+
+
+def test_standard_input_is_one_file(cli: Run, put: Any) -> None:
+    put("other.py")
+    done = cli("check", "-", "--stdin-filename", "pkg/a.py", "--format", "json", input=BRANCH)
+    assert done.returncode == 1 and found(done) == [("tracer-branch", "pkg/a.py", 7)]
+    assert "stdin.py:7:8" in cli("check", "-", input=BRANCH).stdout
+    text = CLEAN.replace("> 0:", "> 0:  # contract-lint: ignore[tracer-branch] never traced here")
+    done = cli("check", "-", "--fix", input=text)
+    assert done.stdout == CLEAN and done.stderr.startswith("PASS 1 Python file")
+    assert cli("check", "-", "--fix", input=CLEAN).stdout == CLEAN
+
+
+def test_baseline(cli: Run, put: Any) -> None:
+    path = put("a.py")
+    put("b.py", CLEAN)
+    done = cli("check", "--baseline", "lint.jsonl", "--update-baseline")
+    assert done.returncode == 0 and done.stdout == "PASS 2 Python files: no finding, 1 baseline.\n"
+    path.write_text("# a line more\n" + BRANCH)
+    assert cli("check", "--baseline", "lint.jsonl").returncode == 0
+    put("pyproject.toml", "[tool.contract-lint]\nbaseline = 'lint.jsonl'\n")
+    assert cli("check").returncode == 0
+    put("b.py", BRANCH)
+    assert found(cli("check", "--format", "json"))[0] == ("tracer-branch", "a.py", 8)
+    assert cli("check").returncode == 1
+    put("b.py", CLEAN)
+    path.write_text(CLEAN)
+    done = cli("check", "--format", "json")
+    assert found(done) == [("stale-baseline-entry", "lint.jsonl", 1)]
+    # What was not looked at is not called stale.
+    assert found(cli("check", "--format", "json", "b.py")) == []
+    assert found(cli("check", "--format", "json", "--select", "SEM")) == []
+    path.unlink()
+    assert [name for name, _, _ in found(cli("check", "--format", "json"))] == ["stale-baseline-entry"]
+    assert cli("check", "--update-baseline").returncode == 0 and Path(path.parent / "lint.jsonl").read_text() == ""
+
+
+def test_sarif_marks_what_is_set_aside(cli: Run, put: Any) -> None:
+    put("a.py")
+    put("b.py", BRANCH.replace("> 0:", "> 0:  # contract-lint: ignore[tracer-branch] never traced here"))
+    cli("check", "--baseline", "lint.jsonl", "--update-baseline", "a.py")
+    (run,) = json.loads(cli("check", "--baseline", "lint.jsonl", "--format", "sarif").stdout)["runs"]
+    assert [(r["ruleId"], r["suppressions"][0]["kind"]) for r in run["results"]] == [
+        ("JIT103", "external"),
+        ("JIT103", "inSource"),
+    ]
+    assert cli("check", "--baseline", "lint.jsonl", "--format", "gitlab").stdout == "[]\n"
+
+
+def test_statistics(cli: Run, put: Any) -> None:
+    put("a.py")
+    put("b.py")
+    done = cli("check", "--statistics")
+    assert done.stdout.splitlines()[2:] == ["2  JIT103 tracer-branch  error"]
+    assert json.loads(cli("check", "--statistics", "--format", "json").stdout)["statistics"] == [
+        {"code": "JIT103", "name": "tracer-branch", "count": 2, "fixable": False}
+    ]
+
+
+def test_why(cli: Run, put: Any) -> None:
+    put("pkg/__init__.py", "")
+    put(
+        "pkg/model.py",
+        "def loss(x):\n    return helper(x)\n\n\ndef helper(x):\n    return x\n\n\ndef other(x):\n    return x\n",
+    )
+    put("train.py", "import jax\nfrom pkg.model import loss\n\nstep = jax.jit(loss)\n")
+    said = cli("check", "--why", "pkg/model.py:6").stdout
+    assert "train.py:4" in said and "jax.jit" in said and "helper" in said
+    assert "not traced" in cli("check", "--why", "pkg/model.py:10").stdout
+    assert json.loads(cli("check", "--why", "pkg/model.py:6", "--format", "json").stdout)["why"]
+
+
+def notebook(*sources: str) -> str:
+    cells = [
+        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": text.splitlines(True)}
+        for text in sources
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
+
+
+def test_notebooks(cli: Run, put: Any) -> None:
+    unused = "y = 1  # contract-lint: ignore[tracer-branch] gone\n"
+    path = put("n.ipynb", notebook("%matplotlib inline\nimport jax\nimport jax.numpy as jnp", BRANCH[33:], unused))
+    done = cli("check")
+    assert "n.ipynb:cell 2:" in done.stdout and "if jnp.sum(x) > 0:" in done.stdout
+    said = cli("check", "--format", "github").stdout
+    assert "file=n.ipynb,title=JIT103" in said and "cell 2, line " in said
+    (first, *_) = json.loads(cli("check", "--format", "gitlab").stdout)
+    assert first["location"]["lines"] == {"begin": 1}
+    (run,) = json.loads(cli("check", "--format", "sarif").stdout)["runs"]
+    assert all("region" not in r["locations"][0]["physicalLocation"] for r in run["results"])
+    assert cli("check", "--fix").stderr.endswith("1 fix applied\n")
+    assert json.loads(path.read_text())["cells"][2]["source"] == ["y = 1\n"]
+    assert "%matplotlib inline\\n" in path.read_text()
+
+
+HOSTILE: dict[str, bytes] = {
+    "null.py": b"x = 1\0\n",
+    "latin.py": b"x = '\xe9'\n",
+    "utf16.py": "x = 1\n".encode("utf-16"),
+    "codec.py": b"# coding: no-such\n",
+    "syntax.py": b"def f(:\n",
+    "tabs.py": b"if x:\n\ty\n        z\n",
+    "deep.py": b"x = " + b"(" * 10_000 + b")" * 10_000 + b"\n",
+    "deep_list.py": b"x = " + b"[" * 10_000 + b"]" * 10_000,
+    "deep_unary.py": b"x = " + b"-" * 10_000 + b"1\n",
+    "deep_attribute.py": b"x = a" + b".b" * 10_000 + b"\n",
+    "deep_call.py": b"x = f" + b"()" * 10_000 + b"\n",
+    "deep_if.py": b"".join(b" " * n + b"if x:\n" for n in range(90)) + b" " * 90 + b"pass\n",
+    "many_elif.py": b"if a:\n  pass\n" + b"elif a:\n  pass\n" * 3_000,
+    "many_plus.py": b"x = " + b"1+" * 10_000 + b"1\n",
+    "long_line.py": b"x = [" + b"1, " * 340_000 + b"]\n",
+    "empty.py": b"",
+    "bad.ipynb": b"{",
+    "list.ipynb": b"[]",
+    "surrogate.ipynb": b'{"cells": [{"cell_type": "code", "source": "x = \'\\ud800\'"}]}',
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_findings_or_clean_but_never_a_crash(name: str, cli: Run, put: Any) -> None:
+    put(name, HOSTILE[name])
+    put("good.py")
+    done = cli("check", "--format", "json", "--no-cache", env={"CONTRACT_LINT_DEBUG": "1"})
+    assert done.returncode == 1, done.stderr
+    findings = json.loads(done.stdout)["findings"]
+    assert [f["line"] for f in findings if f["path"] == "good.py"] == [7]
+    assert {f["name"] for f in findings if f["path"] == name} <= {"unparseable-file"}
+    assert cli("check", "--no-cache").returncode == 1
+    assert cli("check", "--fix", "--no-cache").returncode == 1
+    assert (Path(put("good.py")).parent / name).read_bytes() == HOSTILE[name]
+
+
+def test_names_that_are_hostile(cli: Run, put: Any) -> None:
+    put("a\nb\x1b[31m.py")
+    put("-x.py")
+    done = cli("check")
+    assert done.returncode == 1 and "\x1b" not in done.stdout and "a b\\x1b[31m.py:7:8" in done.stdout
+
+
+def test_a_pipe_and_links(cli: Run, put: Any, tmp_path: Path) -> None:
+    put("a.py", CLEAN)
+    os.mkfifo(tmp_path / "pipe.py")
+    os.symlink(".", tmp_path / "loop")
+    os.symlink("gone", tmp_path / "gone.py")
+    assert found(cli("check", "--format", "json")) == [
+        ("unparseable-file", "gone.py", None),
+        ("unparseable-file", "pipe.py", None),
+    ]
+
+
+def test_fix_keeps_mode_and_other_bytes(cli: Run, put: Any) -> None:
+    text = CLEAN.replace("> 0:", "> 0:  # contract-lint: ignore[tracer-branch] x").replace("\n", "\r\n")
+    path = put("a.py", b"\xef\xbb\xbf" + text.encode())
+    path.chmod(0o640)
+    assert cli("check", "--fix").returncode == 0
+    assert path.read_bytes() == b"\xef\xbb\xbf" + CLEAN.replace("\n", "\r\n").encode()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_the_second_run_says_the_same(cli: Run, put: Any) -> None:
+    put("pyproject.toml", "[tool.contract-lint]\n")
+    put("pkg/__init__.py", "")
+    put("pkg/a.py", "import jax.numpy as jnp\n\n\ndef f(x):\n    if jnp.sum(x) > 0:\n        return x\n    return -x\n")
+    put("pkg/b.py", "import jax\nfrom .a import f\n\ng = jax.jit(f)\n")
+    put("pkg/broken.py", "x = (\n")
+    first = cli("check", "--format", "json")
+    assert len(found(first)) == 2
+    assert cli("check", "--format", "json").stdout == first.stdout
+    # Another file decides whether `f` is traced.
+    put("pkg/b.py", "from .a import f\n")
+    assert found(cli("check", "--format", "json")) == [("unparseable-file", "pkg/broken.py", 1)]
+    put("pkg/b.py", "import jax\nfrom .a import f\n\ng = jax.jit(f)\n")
+    assert (
+        cli("check", "--format", "json").stdout == first.stdout == cli("check", "--format", "json", "--no-cache").stdout
+    )

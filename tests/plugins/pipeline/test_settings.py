@@ -1,0 +1,111 @@
+"""`[tool.contract-lint]`: nearest file first, those above it below, and mistakes with their line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from contract_lint.contracts.errors import ContractLintError
+from contract_lint.plugins.pipeline.settings import PerFile, cascade, load_settings
+
+
+def put(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "pyproject.toml").write_text(text)
+    return folder
+
+
+def test_nothing_is_written_anywhere(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path)
+    assert settings.select == () and settings.fail_on == "error" and not settings.preview
+
+
+def test_every_key(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        """
+[project]
+requires-python = ">=3.10"
+dependencies = ["JAX[cuda12] >=0.4.30,<0.6", "flax", "optax (>=0.2); python_version > '3'"]
+optional-dependencies = { dev = ["jax>=9", "chex==0.1"] }
+[tool.contract-lint]
+select = ["JIT"]
+ignore = ["JIT104"]
+exclude = ["old"]
+traced = ["a.*:f"]
+module-methods = ["forward"]
+context = ["src"]
+fail-on = "warning"
+preview = true
+certain = true
+baseline = "lint/base.jsonl"
+root = true
+[tool.contract-lint.per-file-ignores]
+"tests/**" = ["SEM101", "key-reuse"]
+""",
+    )
+    settings = load_settings(tmp_path)
+    assert (settings.select, settings.ignore, settings.exclude) == (("JIT",), ("JIT104",), ("old",))
+    assert (settings.traced, settings.module_methods) == (("a.*:f",), ("forward",))
+    assert settings.context == (str(tmp_path / "src"),) and settings.baseline == str(tmp_path / "lint/base.jsonl")
+    assert settings.fail_on == "warning" and settings.preview and settings.certain
+    assert settings.per_file_ignores == (PerFile(str(tmp_path), "tests/**", ("SEM101", "key-reuse")),)
+    assert dict(settings.requirements) == {
+        "jax": ">=0.4.30,<0.6",
+        "flax": "",
+        "optax": ">=0.2",
+        "chex": "==0.1",
+        "python": ">=3.10",
+    }
+
+
+def test_nearer_tables_add_lists_and_replace_the_rest(tmp_path: Path) -> None:
+    put(tmp_path, "[tool.contract-lint]\nselect = ['JIT']\nignore = ['A']\nfail-on = 'info'\npreview = true\n")
+    inner = put(tmp_path / "pkg", "[tool.contract-lint]\nselect = ['SEM']\nignore = ['B']\n")
+    settings = load_settings(inner)
+    assert settings.select == ("SEM",) and settings.ignore == ("A", "B")
+    assert settings.fail_on == "info" and settings.preview and settings.root == inner
+
+
+def test_root_ends_the_search_and_a_file_without_the_table_does_not(tmp_path: Path) -> None:
+    put(tmp_path, "[tool.contract-lint]\nignore = ['A']\n")
+    put(tmp_path / "mid", "[project]\nname = 'x'\n")
+    assert load_settings(tmp_path / "mid").ignore == ("A",)
+    inner = put(tmp_path / "mid/in", "[tool.contract-lint]\nroot = true\nignore = ['B']\n")
+    assert load_settings(inner).ignore == ("B",)
+
+
+def test_each_file_has_the_settings_of_its_folder_and_the_command_line(tmp_path: Path) -> None:
+    put(tmp_path, "[tool.contract-lint]\nignore = ['A']\n")
+    put(tmp_path / "pkg/sub", "[tool.contract-lint]\nignore = ['B']\n")
+    of = cascade(tmp_path / "pkg", lambda settings: settings.with_options((), ("C",)))
+    assert of(str(tmp_path / "pkg/x.py")).ignore == ("A", "C")
+    assert of(str(tmp_path / "pkg/sub/deep/x.py")).ignore == ("A", "B", "C")
+    assert of(str(tmp_path / "other/x.py")).ignore == ("A", "C")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool.contract-lint]\nselct = []\n", r"pyproject.toml:2: unknown key `selct`.*\n.*did you mean `select`"),
+        ("[tool.contract-lint]\npreview = 1\n", r"pyproject.toml:2: `preview` must be true or false"),
+        ("[tool.contract-lint]\n\nbaseline = ['x']\n", r"pyproject.toml:3: `baseline` must be the path of a file"),
+        (
+            "[tool.contract-lint]\n[tool.contract-lint.per-file-ignores]\na = 'JIT'\n",
+            r"pyproject.toml:2: `per-file-ignores` must be a table of lists of rules",
+        ),
+        ("[tool.contract-lint]\nper-file-ignores = ['a']\n", r"pyproject.toml:2: `per-file-ignores` must be a table"),
+        ("[tool]\ncontract-lint = 3\n", r"\[tool.contract-lint\] must be a table"),
+    ],
+)
+def test_mistakes_have_a_line(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ContractLintError, match=said):
+        load_settings(put(tmp_path, text))
+
+
+def test_a_mistake_in_a_table_below_is_found_when_its_files_are(tmp_path: Path) -> None:
+    put(tmp_path / "pkg", "[tool.contract-lint]\nfail = 1\n")
+    of = cascade(tmp_path, lambda settings: settings)
+    assert of(str(tmp_path / "a.py")).ignore == ()
+    with pytest.raises(ContractLintError, match="unknown key `fail`"):
+        of(str(tmp_path / "pkg/a.py"))

@@ -6,6 +6,7 @@ from typing import Any as _Any
 _EXPORTS = {
     "Finding": "contracts.finding",
     "capture": "plugins.api",
+    "check_source": "plugins.api",
     "collectives": "plugins.api",
     "load_contract": "plugins.api",
     "memory": "plugins.api",

@@ -47,6 +47,35 @@ def verify(contract: Name, capture: Name | None = None, targets: Sequence[str] =
     return judge(contract, targets=targets, capture_dir=capture, **options)
 
 
+def check_source(
+    paths: Sequence[Name] | Name = ".",
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    certain: bool = False,
+    preview: bool = False,
+    jobs: int = 0,
+    cache: bool = True,
+) -> Report:
+    """Check the Python source at `paths`, by the settings of the project they are in; the report.
+
+    Nothing is imported, run or fixed. Raises ContractLintError for a path that does not exist, a rule that does not, and
+    settings that cannot be read.
+    """
+    from .pipeline.check import check_with
+    from .pipeline.settings import Settings, cascade
+    from .pipeline.sweep import Sweep
+
+    named = [Path(path) for path in ([paths] if isinstance(paths, (str, PathLike)) else paths)]
+
+    def options(settings: Settings) -> Settings:
+        return settings.with_options(tuple(select), tuple(ignore), certain=certain, preview=preview)
+
+    settings_of = cascade(Path.cwd(), options)
+    settings = settings_of(str(Path.cwd() / "pyproject.toml"))
+    return check_with(named, settings, settings_of, Sweep(jobs=jobs, cache=cache), contracts=False)[0]
+
+
 def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
     """Every collective a module runs; `axes` are known where a mesh is given or the module names its own."""
     from ..hlo_tools.collectives import collectives as ledger

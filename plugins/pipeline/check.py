@@ -54,22 +54,24 @@ def check_with(
     settings_of: Callable[[str], Settings],
     sweep: Sweep,
     statistics: bool = False,
+    contracts: bool = True,
 ) -> tuple[Report, Swept]:
-    """`check` with the settings of the run and of each file; `sweep` says what is done with Python source."""
+    """`check` with the settings of the run and of each file; `sweep` says what is done with Python source, `contracts`
+    whether contracts are looked for at all."""
     per_file = [rule for entry in settings.per_file_ignores for rule in entry.rules]
     require_known([*settings.select, *settings.ignore, *per_file])
-    contracts = _contracts(paths, settings) if sweep.stdin is None else Contracts()
-    names = tuple(each.path for each in contracts.loaded)
-    swept = sweep.run([os.fspath(path) for path in paths], settings, settings_of, contracts.findings, names)
+    judged = _contracts(paths, settings) if contracts and sweep.stdin is None else Contracts()
+    names = tuple(each.path for each in judged.loaded)
+    swept = sweep.run([os.fspath(path) for path in paths], settings, settings_of, judged.findings, names)
     resolved = ()
-    if contracts.loaded:
+    if judged.loaded:
         from .resolved import resolved_rows
 
-        resolved = resolved_rows(contracts.loaded)
+        resolved = resolved_rows(judged.loaded)
     made = report(
         swept.findings,
         verb="check",
-        subject=_subject(contracts.count, swept.count),
+        subject=_subject(judged.count, swept.count),
         contracts=names,
         sources=swept.count,
         excerpts=swept.excerpts,
@@ -78,8 +80,8 @@ def check_with(
         statistics=statistics,
         fail_on=settings.fail_on,
     )
-    nothing = not contracts.count and not swept.count
-    return replace(made, proof=_nothing(paths, contracts.there)) if nothing else made, swept
+    nothing = not judged.count and not swept.count
+    return replace(made, proof=_nothing(paths, judged.there)) if nothing else made, swept
 
 
 def _contracts(paths: Sequence[Path], settings: Settings) -> Contracts:

@@ -27,6 +27,8 @@ def as_sarif(report: Report) -> dict[str, Any]:
     codes = sorted({(finding.code, finding.name) for finding in report.findings})
     index = {code: number for number, (code, _) in enumerate(codes)}
     fallback = Location(report.contracts[0]) if report.contracts else None
+    # A service closes and opens alerts by this name, so it must not count files, which come and go.
+    run = "check" if report.verb == "check" else one_line(report.subject)
     places = {f.fingerprint: f for f in report.findings if f.is_root}
     return {
         "$schema": SCHEMA_URI,
@@ -41,7 +43,7 @@ def as_sarif(report: Report) -> dict[str, Any]:
                         "rules": [_rule(code, name) for code, name in codes],
                     }
                 },
-                "automationDetails": {"id": f"contract-lint/{quote(one_line(report.subject), safe='')}/"},
+                "automationDetails": {"id": f"contract-lint/{quote(run, safe='')}/"},
                 "columnKind": "unicodeCodePoints",
                 "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the project."}}},
                 "invocations": [{"executionSuccessful": True, "exitCode": report.exit_code}],

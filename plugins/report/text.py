@@ -126,6 +126,6 @@ def _aside(root: Root) -> Text:
 
 def _tables(report: Report, width: int) -> list[RenderableType]:
     parts = [part for tables in report.tables for part in step_tables(tables, width)]
-    if report.resolved and report.verb == "check" and len(report.contracts) == 1:
+    if report.resolved and report.verb == "check" and len(report.contracts) == 1 and not report.sources:
         parts += ["", resolved_table(report.resolved)]
     return parts

@@ -37,6 +37,21 @@ def test_load_and_verify(tmp_path: Path) -> None:
         cl.verify(path, tmp_path / "empty")
 
 
+def test_check_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.contract.yaml").write_text("not: one\n")
+    (tmp_path / "a.py").write_text(
+        "import jax\nimport jax.numpy as jnp\n\n\n@jax.jit\ndef f(x):\n    if jnp.sum(x) > 0:\n        return x\n"
+    )
+    for paths in (".", "a.py", [tmp_path / "a.py"]):
+        report = cl.check_source(paths)
+        assert [(f.code, f.location and f.location.line) for f in report.findings] == [("JIT103", 7)]
+        assert report.sources == 1 and report.contracts == () and report.exit_code == 1
+    assert cl.check_source(ignore=["JIT103"]).findings == ()
+    with pytest.raises(ContractLintError, match="does not exist"):
+        cl.check_source("nothing.py")
+
+
 def test_ledgers_from_a_module() -> None:
     text = (
         "HloModule m, num_partitions=2\n\nENTRY e {\n  p = f32[4]{0} parameter(0)\n"

@@ -88,7 +88,7 @@ def test_links_are_followed_once(tree: Path) -> None:
 
 
 def test_what_does_not_exist_is_an_error(tree: Path) -> None:
-    with pytest.raises(ContractLintError, match="nothing.py does not exist"):
+    with pytest.raises(ContractLintError, match=r"nothing\.py does not exist"):
         find_sources(["nothing.py"])
 
 

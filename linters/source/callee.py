@@ -23,17 +23,22 @@ class Signature(Protocol):
 class Wrapped:
     """A transform that was applied: its dotted `name`, and its `options` (static_argnums, donate_argnames, ...).
 
+    `inside` is how many arguments were bound to the function before the transform was applied.
+
     `value` is the Value of the call of the transform, or of the bare decorator. `in_file` is the path of the file where
     it stands, when that is another one.
     """
 
-    __slots__ = ("in_file", "name", "options", "value")
+    __slots__ = ("in_file", "inside", "name", "options", "value")
 
-    def __init__(self, name: str, options: Mapping[str, Value], value: Value, in_file: str | None = None) -> None:
+    def __init__(
+        self, name: str, options: Mapping[str, Value], value: Value, in_file: str | None = None, inside: int = 0
+    ) -> None:
         self.name = name
         self.options = options
         self.value = value
         self.in_file = in_file
+        self.inside = inside
 
     def __repr__(self) -> str:
         return self.name

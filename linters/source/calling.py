@@ -142,7 +142,7 @@ class Calling(Names):
         keywords.update(zip(POSITIONAL.get(name, ()), args[1:], strict=False))
         if inner.name is None:
             inner = Callee(".function")
-        return inner.with_(wraps=(Wrapped(name, keywords, value), *inner.wraps))
+        return inner.with_(wraps=(Wrapped(name, keywords, value, inside=len(inner.bound)), *inner.wraps))
 
     def _instance_call(self, value: Value, maker: Callee) -> Callee:
         if maker.cls is not None:
@@ -353,16 +353,17 @@ class Calling(Names):
             none: frozenset[Any] = frozenset()
             return JitOptions(none, none, none, none)
         options = wrapped.options
-        static = self._options(options, "static_argnums", "static_argnames", callee)
+        static = self._options(wrapped, "static_argnums", "static_argnames", callee)
         if wrapped.name == "jax.pmap" or "static_broadcasted_argnums" in options:
-            static = self._options(options, "static_broadcasted_argnums", "static_argnames", callee)
-        donated = self._options(options, "donate_argnums", "donate_argnames", callee)
+            static = self._options(wrapped, "static_broadcasted_argnums", "static_argnames", callee)
+        donated = self._options(wrapped, "donate_argnums", "donate_argnames", callee)
         every = self.constant(options.get("donate"), None) in ("all", "all-except-first", "warn")
         return JitOptions(*static, *donated, every)
 
     def _options(
-        self, options: Mapping[str, Value], numbers: str, names: str, callee: Callee
+        self, wrapped: Wrapped, numbers: str, names: str, callee: Callee
     ) -> tuple[frozenset[int] | None, frozenset[str] | None]:
+        options = wrapped.options
         found: frozenset[int] | None = frozenset()
         named: frozenset[str] | None = frozenset()
         if numbers in options:
@@ -378,12 +379,14 @@ class Calling(Names):
         function = callee.function
         if function is None or found is None or named is None:
             return found, named
-        positional = [each.name for each in function.parameters if each.kind == "positional"][len(callee.bound) :]
+        # The transform counts from what was bound when it was applied, a call from what is bound by then.
+        every = [each.name for each in function.parameters if each.kind == "positional"]
+        positional, later = every[wrapped.inside :], len(callee.bound) - wrapped.inside
         count = len(positional)
         found = frozenset(each + count if each < 0 else each for each in found)
         by_number = {positional[each] for each in found if 0 <= each < count}
         by_name = {positional.index(each) for each in named if each in positional}
-        return found | by_name, named | by_number
+        return frozenset(each - later for each in found | by_name if each >= later), named | by_number
 
 
 def _is_class(name: str) -> bool:

@@ -171,7 +171,7 @@ class Linker:
         assert function is not None
         from .callee import Wrapped
 
-        wrapped = inner.with_(wraps=(Wrapped(name, options, UNKNOWN),))
+        wrapped = inner.with_(wraps=(Wrapped(name, options, UNKNOWN, inside=len(inner.bound)),))
         jit = program.jit_options(wrapped)
         filtered = name.startswith(_FILTERS)
         parameters = function.parameters
@@ -189,15 +189,11 @@ class Linker:
                 states[parameter.name] = OPEN
             elif jit.is_static(at, parameter.name):
                 states[parameter.name] = STATIC
-            elif parameter.kind in ("star", "double_star"):
-                states[parameter.name] = OPEN
-            elif filtered and not _is_array_type(parameter.annotation):
+            elif parameter.kind in ("star", "double_star") or (filtered and not _is_array_type(parameter.annotation)):
                 states[parameter.name] = OPEN
             elif parameter.default is not None and parameter.name not in self.passed.get(function.id, ()):
                 states[parameter.name] = OPEN  # a default that nobody replaces stays a Python value
-            elif traced_numbers is None or at in traced_numbers:
-                states[parameter.name] = TRACER
-            elif at is None and transform.parameters == "all" and name not in _POSITIONAL_ONLY:
+            elif traced_numbers is None or at in traced_numbers or (at is None and transform.parameters == "all" and name not in _POSITIONAL_ONLY):
                 states[parameter.name] = TRACER
         if name in _POSITIONAL_ONLY:
             # What the transform itself calls gets no keyword arguments, and defaults stay what they are.

@@ -41,16 +41,15 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
+from ..concrete import asks_type, is_sure, may_be_concrete
 from ..facts import FileFacts
-from ..records import Block, Branch, Function, Record
+from ..records import Function, Record
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
 
 _NUMBERS = frozenset(
     {"builtins.int", "builtins.float", "builtins.bool", "jax.Array", "jax.numpy.ndarray", "chex.Array"}
 )
-_ASKS_TYPE = frozenset({"isinstance", "hasattr", "callable", "type", "is_concrete", "is_tracer", "issubclass"})
-_CONCRETE = frozenset({"jax.ensure_compile_time_eval", "jax.core.eval_context", "jax.disable_jit"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
@@ -58,10 +57,10 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         traced = facts.traced(function)
         if traced is None:
             continue
-        sure = " method " not in str(traced.chain[0]) and traced.staged
+        sure = is_sure(traced)
         for record, value, how in _questions(facts, function):
             asked, before = _asked(value)
-            if not _is_tracer(facts, asked) or _guarded(facts, record.block) or any(map(_asks_type, before)):
+            if not _is_tracer(facts, asked) or may_be_concrete(facts, record.block) or any(map(asks_type, before)):
                 continue
             node = asked.node if isinstance(asked.node, ast.expr) else record.node
             yield facts.finding(
@@ -110,27 +109,6 @@ def _is_tracer(facts: FileFacts, value: Value) -> bool:
     if kind != "traced" or value.op != "param":
         return False
     return dotted(value.data.annotation) in _NUMBERS or facts.type_of(value) in _NUMBERS
-
-
-def _guarded(facts: FileFacts, block: Block) -> bool:
-    """Whether the question is asked only of what is no tracer, or its failure is caught."""
-    for each in block.chain():
-        if each.arm == "try" and isinstance(each.branch, Branch):
-            return True
-        guard = each.guard
-        if guard is None:
-            continue
-        if each.arm == "with" and guard.op == "call" and facts.callee(guard.data).name in _CONCRETE:
-            return True
-        if _asks_type(guard):
-            return True
-    return False
-
-
-def _asks_type(guard: Value) -> bool:
-    return guard.node is not None and any(
-        (getattr(node, "attr", None) or getattr(node, "id", None)) in _ASKS_TYPE for node in ast.walk(guard.node)
-    )
 
 
 BAD = (

@@ -1,0 +1,48 @@
+"""Where a traced function may ask for values all the same: they are no tracers there, or the failure is caught."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .records import Block, Branch
+from .traced import Traced
+from .values.value import Value
+
+if TYPE_CHECKING:
+    from .facts import FileFacts
+
+_ASKS_TYPE = frozenset({"isinstance", "hasattr", "callable", "type", "is_concrete", "is_tracer", "issubclass"})
+_CONCRETE = frozenset({"jax.ensure_compile_time_eval", "jax.core.eval_context", "jax.disable_jit"})
+
+
+def asks_type(guard: Value) -> bool:
+    """Whether a condition looks at what something is: behind it, a tracer may be ruled out."""
+    return guard.node is not None and any(
+        (getattr(node, "attr", None) or getattr(node, "id", None)) in _ASKS_TYPE for node in ast.walk(guard.node)
+    )
+
+
+def may_be_concrete(facts: FileFacts, block: Block) -> bool:
+    """Whether the code of a block runs only on what is no tracer, or its failure is caught."""
+    for each in block.chain():
+        if each.arm == "try" and isinstance(each.branch, Branch):
+            return True
+        guard = each.guard
+        if guard is None:
+            continue
+        if each.arm == "with" and guard.op == "call" and facts.callee(guard.data).name in _CONCRETE:
+            return True
+        if asks_type(guard):
+            return True
+    return False
+
+
+def is_sure(traced: Traced) -> bool:
+    """Whether a transform in sight makes a program of the function: not a convention, not a derivative alone."""
+    return traced.staged and " method " not in str(traced.chain[0])
+
+
+def hides_values(traced: Traced) -> bool:
+    """Whether the numbers behind tracers are out of reach: under grad alone, only NumPy itself cannot see them."""
+    return traced.staged or traced.transform.rpartition(".")[2] in ("vmap", "filter_vmap", "vectorize", "xmap")

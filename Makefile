@@ -8,7 +8,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: verify verify-tpu verify-cuda test test-all test-newest test-maxtext lint bench clean
+.PHONY: verify verify-tpu verify-cuda test test-all test-newest test-maxtext ecosystem lint bench clean
 
 verify: $(STAMP)
 	$(BIN)/contract-lint verify examples/dense_fsdp/train.contract.yaml --run
@@ -35,6 +35,11 @@ test-newest:
 test-maxtext:
 	$(MAKE) .venv-maxtext/.installed-maxtext .venv-maxtext/.installed-tpu PYTHON=python3.12 VENV=.venv-maxtext
 	.venv-maxtext/bin/python -m pytest tests/runtime/adapters tests/planted/test_maxtext.py
+
+# The source linter on pinned releases of other people's packages, and on faults written into them. Downloads 40 MB once.
+ecosystem: $(STAMP)
+	$(BIN)/python tests/ecosystem/run.py --new --gone
+	$(BIN)/python tests/ecosystem/recall.py --missed
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

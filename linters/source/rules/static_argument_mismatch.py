@@ -1,14 +1,15 @@
 """A static or donated argument is named that the function does not have.
 
 ## What it does
-Compares `static_argnums`, `static_argnames`, `donate_argnums` and `donate_argnames` with the signature of the function that
-is compiled: names that no parameter has, numbers beyond its positional parameters (those that `partial` or an instance
-already binds do not count), and parameters that are said to be both static and donated.
+Compares `static_argnums`, `static_argnames`, `donate_argnums` and `donate_argnames` with the signature of the
+function that is compiled: names that no parameter has, numbers beyond its positional parameters (those that `partial`
+or an instance already binds do not count), and parameters that are said to be both static and donated.
 
 ## Why is this bad?
-JAX refuses it with a ValueError when the function is wrapped, which for a decorator means: when the module is imported. It
-happens when a parameter is renamed, moved or made keyword-only and the list of numbers beside it is forgotten; a number that
-still fits then silently makes another argument static (https://github.com/google/flax/issues/4146 is about such a mix-up).
+JAX refuses it with a ValueError when the function is wrapped, which for a decorator means: when the module is
+imported. It happens when a parameter is renamed, moved or made keyword-only and the list of numbers beside it is
+forgotten; a number that still fits then silently makes another argument static
+(https://github.com/google/flax/issues/4146 is about such a mix-up).
 
 ## Example
     @partial(jax.jit, static_argnames=("training",))
@@ -21,8 +22,9 @@ still fits then silently makes another argument static (https://github.com/googl
         ...
 
 ## What stays clean
-Functions that take `**kwargs` may be told any name, those that take `*args` any number. Numbers and names that are computed,
-functions whose signature is not in sight, and `jax.pmap`, which looks at the numbers only when it is called.
+Functions that take `**kwargs` may be told any name, those that take `*args` any number. Numbers and names that are
+computed, functions whose signature is not in sight, and `jax.pmap`, which looks at the numbers only when it is
+called.
 
 ## References
 - https://docs.jax.dev/en/latest/_autosummary/jax.jit.html

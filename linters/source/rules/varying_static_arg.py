@@ -1,0 +1,392 @@
+"""A static argument changes with every call, and every new value compiles the function again.
+
+## What it does
+Finds calls of a function with static arguments that give one of them a counter of the loop round the call, something
+computed from it, the time or a random number; and calls, in a loop or in a function that a loop calls, that give one
+a function made on the spot (a lambda, a partial, a local function).
+
+## Why is this bad?
+A compiled program is kept for each value of the static arguments. A step number among them compiles a training step
+on every step (https://github.com/jax-ml/jax/issues/2813), and a fresh lambda is a new value each time, equal to none
+before. Nothing fails: the program is only slow, and its cache grows.
+
+## Example
+    @partial(jax.jit, static_argnames="step")
+    def train_step(state, batch, step):
+        return update(state, batch, rate=0.1 * 0.99**step)
+
+    for step, batch in enumerate(batches):
+        state = train_step(state, batch, step)
+
+## Use instead
+    @jax.jit
+    def train_step(state, batch, step):
+        return update(state, batch, rate=0.1 * 0.99**step)
+
+A function that is passed in should be one that lives as long as the compiled one: of a module, or made before the
+loop.
+
+## What stays clean
+Values that take few states: comparisons, `step % 10`, `min(step, 3)`, loops over literals and over a few constants;
+calls inside traced code, which are compiled with it; elements of collections that the code does not show.
+
+## References
+- https://docs.jax.dev/en/latest/jit-compilation.html#marking-arguments-as-static
+- https://github.com/jax-ml/jax/issues/2813
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ..facts import FileFacts
+from ..jits import fresh, static_arguments
+from ..keys import same
+from ..records import Call, Loop
+from ..rule import Example, SourceRule
+from ..values.value import Value, dotted
+
+FEW = 12
+"""A loop over so many constants is taken for a choice of variants."""
+_CLOCKS = frozenset({
+    "time.time", "time.perf_counter", "time.monotonic", "time.time_ns", "datetime.datetime.now", "uuid.uuid4",
+    "random.random", "random.randint", "random.uniform", "random.randrange", "numpy.random.rand",
+    "numpy.random.randint", "numpy.random.uniform", "numpy.random.normal", "numpy.random.random",
+})  # fmt: skip
+_GROWS = frozenset({"Add", "Sub", "Mult", "Pow", "Div"})
+_KEEPS = frozenset({"builtins.int", "builtins.float", "builtins.str", "math.sqrt", "math.exp", "math.log", "math.cos"})
+
+
+def check(facts: FileFacts) -> Iterable[Finding]:
+    if facts.is_test:
+        return
+    for function in facts.functions:
+        if facts.traced(function) is not None:
+            continue
+        for call in function.calls:
+            if call.decorates is not None:
+                continue
+            for name, value in static_arguments(facts, call):
+                found = _varies(facts, call, value)
+                if found is not None:
+                    yield _finding(facts, call, name, *found)
+
+
+def _varies(facts: FileFacts, call: Call, value: Value) -> tuple[str, bool] | None:
+    """Why a value is another one in each call, and whether that is sure."""
+    loops = [loop for loop in call.block.loops() if not loop.once]
+    for loop in loops:
+        counted = _counts(facts, value, loop)
+        if counted is not None:
+            return f"{counted}, which is new in every round", _known_long(loop)
+    made = fresh(facts, value, call.function)
+    if made is None:
+        clock = dotted(value.data.func) if value.op == "call" else None
+        repeated = loops or facts.repeated(call.function)
+        return (f"{clock}(), which is new every time", True) if clock in _CLOCKS and repeated else None
+    block = made.block
+    inside = block is not None and any(loop in list(block.loops()) for loop in loops)
+    if inside:
+        return f"{made.what}, which is new in every round", True
+    if loops:
+        return None
+    place = facts.repeated(call.function)
+    return (f"{made.what}, which is new in every call (called in a loop at {place})", True) if place else None
+
+
+def _counts(facts: FileFacts, value: Value, loop: Loop, depth: int = 0) -> str | None:
+    """What counts the rounds of a loop in this value."""
+    if depth > 6:
+        return None
+    value = same(value)
+    if value.op == "element" and value.data is loop:
+        return _counter(facts, loop, value)
+    if value.op == "item" and value.args[0].op == "element" and value.args[0].data is loop:
+        return None
+    if value.op == "loop" and value.data is loop:
+        after = value.args[1]
+        if after.op == "bin" and after.data in ("Add", "Sub") and value in after.args:
+            other = after.args[1] if after.args[0] is value else after.args[0]
+            if other.op == "const":
+                return "a counter of the loop"
+        return None
+    if value.op == "bin" and value.data in _GROWS:
+        return next((found for each in value.args if (found := _counts(facts, each, loop, depth + 1))), None)
+    if value.op == "call" and dotted(value.data.func) in _KEEPS and len(value.data.args) == 1:
+        return _counts(facts, value.data.args[0], loop, depth + 1)
+    return None
+
+
+def _counter(facts: FileFacts, loop: Loop, element: Value) -> str | None:
+    """What the element is, where it is a number of the loop: of `range`, `enumerate` or `count`."""
+    iterable = loop.iterable
+    if iterable is None or iterable.op != "call":
+        return None
+    name = dotted(iterable.data.func)
+    while name in ("tqdm.tqdm", "builtins.reversed", "tqdm.auto.tqdm", "builtins.iter", "builtins.list"):
+        if not iterable.data.args or iterable.data.args[0].op != "call":
+            return None
+        iterable = iterable.data.args[0]
+        name = dotted(iterable.data.func)
+    if name == "builtins.enumerate" and element.args[0].op == "unknown":
+        source = iterable.data.args[0] if iterable.data.args else None
+        return None if source is not None and _short(facts, source) else "the counter of the loop"
+    if name in ("builtins.range", "tqdm.trange", "tqdm.auto.trange"):
+        return None if _short(facts, iterable) else "the counter of the loop"
+    return "the counter of the loop" if name == "itertools.count" else None
+
+
+def _short(facts: FileFacts, iterable: Value) -> bool:
+    """Whether it has a few elements that the code shows."""
+    if iterable.op in ("tuple", "list", "set", "dict", "const"):
+        return True
+    if iterable.op != "call" or dotted(iterable.data.func) != "builtins.range":
+        return False
+    bounds = [facts.constant(each) for each in iterable.data.args]
+    if not all(type(each) is int for each in bounds) or not bounds:
+        return False
+    try:
+        return len(range(*bounds)) <= FEW
+    except (ValueError, OverflowError):
+        return False
+
+
+def _known_long(loop: Loop) -> bool:
+    return loop.iterable is not None
+
+
+def _finding(facts: FileFacts, call: Call, name: str, what: str, sure: bool) -> Finding:
+    callee = facts.callee(call)
+    shown = callee.function.name if callee.function is not None else facts.text(call.node.func)  # type: ignore[attr-defined]
+    shown = "the function" if shown.startswith("<") else shown
+    which = f"argument {name}" if name.isdigit() else f"`{name}`"
+    function = "made" in what or "lambda" in what
+    return facts.finding(
+        RULE,
+        call.node,
+        f"{which} of {shown} is static and gets {what}: {shown} is compiled again for each",
+        subject=f"{call.function.name}: {shown} {name}",
+        help="make it once, outside" if function else "pass it as a traced argument",
+        confidence="certain" if sure else "likely",
+    )
+
+
+BAD = (
+    Example(
+        "the step number",
+        """
+        from functools import partial
+        import jax
+
+
+        @partial(jax.jit, static_argnames=("step",))
+        def train_step(state, batch, step):
+            return state + batch * 0.99**step
+
+
+        def train(state, batches):
+            for step, batch in enumerate(batches):
+                state = train_step(state, batch, step)  # bad
+            return state
+        """,
+    ),
+    Example(
+        "a rate computed from the counter, through an alias",
+        """
+        import jax
+
+
+        def _update(params, grads, rate):
+            return params - rate * grads
+
+
+        update = jax.jit(_update, static_argnums=2)
+
+
+        def fit(params, grads, steps):
+            apply = update
+            for step in range(steps):
+                rate = 0.1 * 0.99**step
+                params = apply(params, grads, rate)  # bad
+            return params
+        """,
+    ),
+    Example(
+        "a counter of a while loop, in a method",
+        """
+        import functools
+        import jax
+
+
+        class Decoder:
+            @functools.partial(jax.jit, static_argnums=(0, 3))
+            def decode(self, params, token, position):
+                return token + params * position
+
+            def generate(self, params, token, stop):
+                position = 0
+                while position < stop:
+                    token = self.decode(params, token, position)  # bad
+                    position += 1
+                return token
+        """,
+    ),
+    Example(
+        "a lambda, made in the loop",
+        """
+        import jax
+        from solvers import solve
+
+
+        def sweep(points, scale):
+            found = []
+            for point in points:
+                found.append(solve(lambda x: x * scale, point))  # bad
+            return found
+        """,
+        files={
+            "solvers.py": """
+            from functools import partial
+            import jax
+
+
+            @partial(jax.jit, static_argnums=0)
+            def solve(function, start):
+                return start - function(start)
+            """
+        },
+    ),
+    Example(
+        "a partial, made in a function that a loop calls",
+        """
+        import functools
+        import jax
+
+
+        def residual(x, scale):
+            return x * scale
+
+
+        @functools.partial(jax.jit, static_argnames="function")
+        def step(x, function):
+            return x - function(x)
+
+
+        def advance(x, scale):
+            bound = functools.partial(residual, scale=scale)
+            return step(x, function=bound)  # bad
+
+
+        def run(x, scales):
+            while True:
+                for scale in scales:
+                    x = advance(x, scale)
+        """,
+    ),
+)
+
+GOOD = (
+    Example(
+        "few values",
+        """
+        from functools import partial
+        import jax
+
+
+        @partial(jax.jit, static_argnames=("log", "phase", "mode"))
+        def train_step(state, batch, log=False, phase=0, mode="train"):
+            return state + batch * (phase + 1) if log else state
+
+
+        def train(state, batches):
+            for step, batch in enumerate(batches):
+                state = train_step(state, batch, log=step % 10 == 0, phase=min(step, 3))
+                state = train_step(state, batch, phase=step % 4)
+            for mode in ("train", "eval"):
+                state = train_step(state, 1.0, mode=mode)
+            for phase in range(3):
+                state = train_step(state, 1.0, phase=phase)
+            return state
+        """,
+    ),
+    Example(
+        "traced counters, functions of the module",
+        """
+        from functools import partial
+        import jax
+        import jax.numpy as jnp
+
+
+        @jax.jit
+        def train_step(state, step):
+            return state * 0.9**step
+
+
+        @partial(jax.jit, static_argnames=("function", "width"))
+        def apply(x, function, width):
+            return function(x)[:width]
+
+
+        def train(state, widths, batches):
+            activation = jax.nn.relu
+            for step, batch in enumerate(batches):
+                state = train_step(state, step)
+                state = apply(state, jnp.tanh, width=state.shape[0])
+                state = apply(state, activation, width=state.shape[0])
+            return state
+        """,
+    ),
+    Example(
+        "inside traced code it is compiled with the rest",
+        """
+        from functools import partial
+        import jax
+
+
+        @partial(jax.jit, static_argnames=("layer", "activation"))
+        def block(x, layer, activation):
+            return activation(x) + layer
+
+
+        @jax.jit
+        def forward(x):
+            for layer in range(24):
+                x = block(x, layer, lambda v: v * 2.0)
+            return x
+        """,
+    ),
+    Example(
+        "a function made once",
+        """
+        from functools import partial
+        import jax
+
+
+        @partial(jax.jit, static_argnames="loss")
+        def step(params, batch, loss):
+            return params - jax.grad(loss)(params, batch)
+
+
+        def train(params, batches, scale):
+            loss = lambda p, b: ((p - b) ** 2).sum() * scale
+            for batch in batches:
+                params = step(params, batch, loss)
+            return params
+
+
+        def main(batches):
+            return train(0.0, batches, 2.0)
+        """,
+    ),
+)
+
+RULE = SourceRule(
+    code="JIT107",
+    name="varying-static-arg",
+    severity="warning",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+)

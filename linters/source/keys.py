@@ -57,9 +57,11 @@ def key_uses(program: Program, function: Function) -> Iterator[KeyUse]:
                 yield KeyUse(call, key, identity, name, True)
         elif callee.function is not None and (consumed := program.consumed(callee.function.id)):
             given = program.matched(callee, call.args, call.keywords)
+            passed = {id(each) for each in (*call.args, *call.keywords.values())}
             for parameter in sorted(consumed):
                 key = given.get(parameter)
-                if key is not None and (identity := identity_of(key)) is not None:
+                # A key that partial has bound is meant to be the same in each call.
+                if key is not None and id(key) in passed and (identity := identity_of(key)) is not None:
                     yield KeyUse(call, key, identity, callee.function.name, False)
 
 

@@ -26,7 +26,8 @@ In a loop, `jax.random.fold_in(key, step)` gives each round its own key; in a sh
 
 ## What stays clean
 A key that is rebound between two uses, `fold_in` with other data, elements of a split key, one use in each branch, a use
-before an early return, `jax.random.clone`. Keys that are handed to libraries (`model.init`) are not counted.
+before an early return, `jax.random.clone`, several arrays that are permuted alike. Keys that are handed to libraries
+(`model.init`) are not counted, nor, in tests, those that a helper gets twice.
 
 ## References
 - https://docs.jax.dev/en/latest/random-numbers.html
@@ -46,6 +47,7 @@ from ..summary import HIGHER_ORDER
 from ..values.value import Value, dotted
 
 _ROUNDS = frozenset({"jax.lax.scan", "jax.lax.fori_loop", "jax.lax.while_loop", "jax.lax.map", "flax.nnx.scan"})
+_ORDERS = frozenset({"jax.random.permutation", "jax.random.choice", "jax.random.shuffle"})
 _SHARDS = frozenset({"jax.shard_map", "jax.experimental.shard_map.shard_map"})
 
 
@@ -55,7 +57,9 @@ def check(facts: FileFacts) -> Iterable[Finding]:
     for function in facts.functions:
         seen: dict[object, list[KeyUse]] = {}
         for use in facts.key_uses(function):
-            loop = repeats(use)
+            if facts.is_test and not use.direct:
+                continue  # tests call a helper again with the same key to compare
+            loop = None if _aligned(use) else repeats(use)
             earlier = next((each for each in seen.get(use.identity, ()) if _again(each, use)), None)
             reported = True
             if earlier is not None:
@@ -69,7 +73,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 )
             elif loop is not None:
                 yield _finding(facts, function, use, "is the same in every round of this loop", use.direct)
-            elif _outer(use.value, function) and function.id in bodies:
+            elif not _aligned(use) and _outer(use.value, function) and function.id in bodies:
                 how = bodies[function.id]
                 yield _finding(facts, function, use, f"is the same in every call that {how} makes", use.direct)
             elif use.value.op == "param" and (function.id, use.value.data.index) in shared:
@@ -80,7 +84,14 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 seen.setdefault(use.identity, []).append(use)
 
 
+def _aligned(use: KeyUse) -> bool:
+    """Whether it picks or orders elements: the same key for several arrays keeps their rows together."""
+    return use.via in _ORDERS
+
+
 def _again(first: KeyUse, second: KeyUse) -> bool:
+    if _aligned(first) and first.via == second.via:
+        return False
     return together(first.call.block, second.call.block)
 
 
@@ -110,17 +121,15 @@ def _argument_text(facts: FileFacts, use: KeyUse) -> str | None:
     return None
 
 
-def _outer(value: Value, function: Function) -> bool:
+def _outer(value: Value, function: Function, depth: int = 0) -> bool:
     """Whether a value comes from the code round a function."""
-    for _ in range(8):
-        if value.op == "param":
-            return value.data.function is not function
-        if value.op == "call":
-            return value.data.function is not function
-        if value.op in ("item", "attr") and value.args:
-            value = value.args[0]
-        else:
-            return False
+    if value.op in ("param", "call"):
+        return value.data.function is not function
+    if value.op in ("item", "attr") and depth < 8:
+        base, *index = value.args
+        return _outer(base, function, depth + 1) and all(
+            each.op == "const" or _outer(each, function, depth + 1) for each in index
+        )
     return False
 
 
@@ -274,6 +283,26 @@ BAD = (
 )
 
 GOOD = (
+    Example(
+        "several arrays are shuffled alike",
+        """
+        import jax
+
+        def epoch(key, images, labels, extras):
+            images = jax.random.permutation(key, images)
+            labels = jax.random.permutation(key, labels)
+            return images, labels, jax.tree.map(lambda x: jax.random.permutation(key, x), extras)
+
+        def fisher_yates(key, values, count):
+            keys = jax.random.split(key, count)
+
+            def swap(values, at):
+                other = jax.random.randint(keys[at], (), at, count)
+                return values.at[at].set(values[other]).at[other].set(values[at]), None
+
+            return jax.lax.scan(swap, values, jax.numpy.arange(count))
+        """,
+    ),
     Example(
         "rebound, split, folded in",
         """

@@ -9,7 +9,14 @@ g_64: the same step in float64; g_one: on one device; u: unit roundoff of the co
 twin, the error of one device is estimated by running it again on inputs moved by about u: that changes every rounding
 after it (in the manner of Vignes' CESTAC method, Math. Comput. Simul. 35, 1993, 233-261):
 
-    ratio = norm2(g_sharded - g_one) / (4 s + 8 u norm2(g_one)),   s = max_k norm2(g_one(x (1 + 2 u e_k)) - g_one(x))
+    ratio = norm2(g_sharded - g_one) / (4 s + (8 u + 2 sqrt(n) v) norm2(g_one)),
+    s = max_k norm2(g_one(x (1 + 2 u e_k)) - g_one(x))
+
+Moved inputs do not change the order of a sum, which a mesh does. A sum of n terms in an arithmetic of unit roundoff v
+is off by about sqrt(n) v times the sum of their sizes, where rounding errors are independent of mean zero (Higham &
+Mary, SIAM J. Sci. Comput. 41, 2019, A2815-A2835; the bound without probability has n in the place of sqrt(n)). Both
+orders are off by that much. n and v are those of the longest sum behind a loss or metric on one device; of an array of
+many elements the norm averages, s shows as much, and n counts as 1.
 
 A value of few elements can be right by luck on one device, so there the larger of both estimates stands.
 """
@@ -44,6 +51,22 @@ class Runs:
     moved: Sequence[np.ndarray]
 
 
+@dataclass(frozen=True, slots=True)
+class LongestSum:
+    """`terms` added up in an arithmetic of unit roundoff `roundoff`. One term is no sum."""
+
+    terms: int = 1
+    roundoff: float = 0.0
+
+    @property
+    def error(self) -> float:
+        """How far two orders of the sum lie apart, relative to the sum of the sizes of its terms."""
+        return 2 * math.sqrt(self.terms) * self.roundoff if self.terms > 1 else 0.0
+
+
+ONE_TERM = LongestSum()
+
+
 def norm2(array: np.ndarray) -> float:
     """The 2-norm over all elements, in float64."""
     flat = np.asarray(array, np.float64).ravel()
@@ -53,11 +76,12 @@ def norm2(array: np.ndarray) -> float:
     return peak * math.sqrt(float(np.dot(flat / peak, flat / peak)))
 
 
-def judge(role: Role, path: str, runs: Runs, roundoff: float) -> Comparison | str:
+def judge(role: Role, path: str, runs: Runs, roundoff: float, longest: LongestSum = ONE_TERM) -> Comparison | str:
     """The comparison of one value, or the reason why it cannot be judged.
 
-    `roundoff` is that of the compute dtype. Without finite values on one device there is nothing to compare with; where
-    only the sharded value is not finite, `ratio` is None and the value is wrong.
+    `roundoff` is that of the compute dtype, `longest` the longest sum behind it. Without finite values on
+    one device there is nothing to compare with; where only the sharded value is not finite, `ratio` is None and the
+    value is wrong.
     """
     if roundoff_of(runs.one.dtype) and max(roundoff, roundoff_of(runs.one.dtype)) <= DOUBLE:
         runs = replace(runs, twin=None)
@@ -77,16 +101,19 @@ def judge(role: Role, path: str, runs: Runs, roundoff: float) -> Comparison | st
     few = reference.size <= FEW
     u = _power(roundoff)
     if runs.twin is None:
-        noise, slack = moved, SLACK
+        noise, slack, reordered = moved, SLACK, longest.error
         method = f"one device moved by u = {u}: |sharded - one| <= 4 s + 8 u |one|"
+        if reordered:
+            sums = f"n = {longest.terms:,}, v = {_power(longest.roundoff)}"
+            method = f"one device moved by u = {u}: |sharded - one| <= 4 s + (8 u + 2 sqrt(n) v) |one|, {sums}"
     else:
         noise = norm2(_difference(runs.one, runs.twin))
-        slack = 1.0
+        slack, reordered = 1.0, 0.0
         method = f"float64 twin: |sharded - f64| <= 4 |one - f64| + u |f64|, u = {u}"
         if few:
             noise, slack = max(noise, moved), SLACK
             method = f"float64 twin, few elements: |sharded - f64| <= 4 max(|one - f64|, s) + 8 u |f64|, u = {u}"
-    bound = MARGIN * noise + slack * roundoff * size
+    bound = MARGIN * noise + (slack * roundoff + reordered) * size
     floor = bound / size if size else None
     if floor is not None and floor > 0.5:
         return f"it is rounding noise: the bound is {floor:.2g} times its norm"

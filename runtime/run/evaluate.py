@@ -16,14 +16,17 @@ from ..frames import FramePaths
 from ..leaves import joined, key_name
 from ..step import NormalisedStep
 from ..watch.transfers import quiet
-from .compare import Role, roundoff_of
+from .compare import LongestSum, Role, roundoff_of
 from .functions import ValueFunctions, context_of, in_place
 from .narrow import narrow_arithmetic, product_dtype
+from .sums import longest_sum
 from .values import HostValue, key_of, place
 
 FIRST_MOMENTS = frozenset({"mu", "trace", "momentum", "first_moment", "exp_avg"})
 SECOND_MOMENTS = frozenset({"nu", "second_moment", "exp_avg_sq", "v_row", "v_col"})
 METRIC_MAX = 1 << 20
+OUTPUT = "output"
+"""What a step returns that returns one array."""
 
 
 @dataclass(slots=True)
@@ -31,7 +34,8 @@ class Evaluation:
     """`values`: (role, path) -> array. `not_judged`: what else the step returned, by kind -> number of arrays.
 
     `narrow`: for each of the functions `loss_and_grads` and `fn` the first arithmetic below float64 in it, if any.
-    `product`: the dtype of the matrix products (the narrowest), of which the bound takes the roundoff.
+    `product`: the dtype of the matrix products (the narrowest), of which the bound takes the roundoff. `longest`: the
+    longest sum behind each loss and metric.
     """
 
     values: dict[tuple[Role, str], np.ndarray] = field(default_factory=dict)
@@ -39,6 +43,7 @@ class Evaluation:
     not_judged: dict[str, int] = field(default_factory=dict)
     narrow: dict[str, str | None] = field(default_factory=dict)
     product: str = "float32"
+    longest: dict[tuple[Role, str], LongestSum] = field(default_factory=dict)
 
 
 def evaluate(
@@ -63,7 +68,8 @@ def evaluate(
         jaxprs = functions.jaxprs(args, kwargs)
         result.narrow = {name: narrow_arithmetic(jaxpr, paths) for name, jaxpr in jaxprs.items()}
         result.product = product_dtype(next(iter(jaxprs.values())))
-        result.values, result.not_judged = _outputs(step, functions, args, kwargs)
+        result.values, result.not_judged, outputs = _outputs(step, functions, args, kwargs)
+        result.longest = {key: longest_sum(jaxprs[name], position) for key, (name, position) in outputs.items()}
         for index in range(moves):
             shifted = moved(values, roundoff_of(jnp.dtype(result.product)), index)
             result.moved.append(_outputs(step, functions, *place(step, shifted, mesh, wide))[0])
@@ -90,13 +96,19 @@ def _whole(array: np.ndarray) -> bool:
 
 def _outputs(
     step: NormalisedStep, functions: ValueFunctions, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[dict[tuple[Role, str], np.ndarray], dict[str, int]]:
+) -> tuple[dict[tuple[Role, str], np.ndarray], dict[str, int], dict[tuple[Role, str], tuple[str, int]]]:
+    """(values to judge, kind -> number of what is not judged, loss or metric -> function and flat output it is).
+
+    Outputs count from the last, -1: what `nnx.jit` hands back beside them stands before.
+    """
     found: dict[tuple[Role, str], np.ndarray] = {}
     other: dict[str, int] = {}
+    outputs: dict[tuple[Role, str], tuple[str, int]] = {}
     returned, out = functions(args, kwargs)
     if returned is not None:
         loss, grads = returned
         found["loss", "loss"] = _host(loss)
+        outputs["loss", "loss"] = "loss_and_grads", -len(jax.tree.leaves(returned))
         for path, leaf in jax.tree_util.tree_flatten_with_path(grads)[0]:
             if leaf.dtype == jax.dtypes.float0:
                 other["gradients of integers"] = other.get("gradients of integers", 0) + 1
@@ -104,8 +116,13 @@ def _outputs(
                 found["gradient", joined(path)] = _host(leaf)
     judged, more = split_outputs(step, out)
     other |= more
+    leaves = jax.tree_util.tree_flatten_with_path(out)[0]
+    positions = {joined(path) or OUTPUT: position - len(leaves) for position, (path, _) in enumerate(leaves)}
     for (role, path), value in judged.items():
-        found[role, f"fn/{path}" if (role, path) in found else path] = value
+        key = role, f"fn/{path}" if (role, path) in found else path
+        found[key] = value
+        if role in ("loss", "metric"):
+            outputs[key] = "fn", positions[path]
     for name, value in in_place(step, args, kwargs).items():
         for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
             kind = _state_kind(path, leaf)
@@ -113,7 +130,7 @@ def _outputs(
                 found["first_moment", key_of(name, joined(path))] = _host(leaf)
             else:
                 other[kind] = other.get(kind, 0) + 1
-    return found, other
+    return found, other, outputs
 
 
 def split_outputs(
@@ -124,7 +141,7 @@ def split_outputs(
     other: dict[str, int] = {}
     for path, leaf in jax.tree_util.tree_flatten_with_path(out)[0]:
         position = int(key_name(path[0])) if isinstance(out, tuple | list) and path else 0
-        name = joined(path) or "output"
+        name = joined(path) or OUTPUT
         if position in step.carry or jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
             if only_loss:
                 continue

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..launch import child_environment
 from ..request import MeshRequest, Message, StepRequest
+from .compare import LongestSum
 
 TARGET = "cpu:1"
 _TAIL = 600
@@ -41,11 +42,12 @@ class ReferenceRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one reference run gave; `narrow` as in `evaluate.Evaluation`."""
+    """What one reference run gave; `narrow` and `longest` as in `evaluate.Evaluation`."""
 
     values: dict[tuple[str, str], np.ndarray]
     moved: list[dict[tuple[str, str], np.ndarray]]
     narrow: dict[str, str | None]
+    longest: dict[tuple[str, str], LongestSum]
 
 
 class ReferenceRun:
@@ -97,7 +99,9 @@ def _read(out: Path, said: Mapping[str, Any]) -> Result:
     for name, value in load(out).items():
         index, role, path = json.loads(name)
         runs[index][role, path] = value.array
-    return Result(runs[0], runs[1:], said["narrow"])
+    return Result(
+        runs[0], runs[1:], said["narrow"], {(role, path): LongestSum(*sums) for role, path, *sums in said["longest"]}
+    )
 
 
 def main(argv: list[str]) -> int:
@@ -119,7 +123,7 @@ def main(argv: list[str]) -> int:
     from .values import HostValue, load, save
 
     paths = build.project_paths(request.project_root, [request.step])
-    said: dict[str, Any] = {"error": None, "narrow": {}, "moves": request.moves}
+    said: dict[str, Any] = {"error": None, "narrow": {}, "longest": [], "moves": request.moves}
     try:
         builder = build.load_entry(request.step, paths)
         mesh = None
@@ -135,6 +139,7 @@ def main(argv: list[str]) -> int:
         }
         save(out, named)
         said["narrow"] = result.narrow
+        said["longest"] = [[*key, sums.terms, sums.roundoff] for key, sums in result.longest.items()]
     except StepFailure as error:
         said["error"] = error.message
     except Exception as error:

@@ -20,7 +20,7 @@ from ..errors import describe, failure, recognise
 from ..frames import FramePaths
 from ..request import StepFailure, StepRequest
 from ..step import NormalisedStep
-from .compare import Runs, judge, norm2, roundoff_of
+from .compare import ONE_TERM, Runs, judge, norm2, roundoff_of
 from .draw import Range
 from .evaluate import Evaluation, evaluate
 from .functions import context_of, traced_jaxpr
@@ -199,7 +199,7 @@ def _compared(
             continue
         moved = [run[key] for run in one.moved if key in run]
         values_of_key = Runs(value, one.values[key], twin.get(key), moved)
-        outcome = judge(role, path, values_of_key, roundoff)
+        outcome = judge(role, path, values_of_key, roundoff, one.longest.get(key, ONE_TERM))
         if isinstance(outcome, str):
             skipped.append(NotCompared(what=f"{role.replace('_', ' ')} {path}", reason=outcome))
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contract_lint.runtime.run.compare import Runs, judge, norm2, roundoff_of
+from contract_lint.runtime.run.compare import LongestSum, Runs, judge, norm2, roundoff_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +59,34 @@ def test_a_float64_step_is_judged_by_moved_runs_not_by_itself() -> None:
     assert not isinstance(clean, str) and not isinstance(wrong, str)
     assert clean.ratio is not None and clean.ratio <= 1 and clean.method.startswith("one device moved by u = 2^-53")
     assert wrong.ratio is not None and wrong.ratio >= 10
+
+
+def test_without_a_twin_a_sum_in_another_order_is_clean() -> None:
+    """1,024 losses added up in float32: one after the other on one device, in eight parts on a mesh."""
+
+    losses = (5.5 + np.random.default_rng(2).uniform(size=1024)).astype(np.float32)
+
+    def added(parts: int) -> np.float32:
+        sums = np.add.accumulate(losses.reshape(parts, -1), axis=1, dtype=np.float32)[:, -1]
+        return np.add.accumulate(sums, dtype=np.float32)[-1] / np.float32(1024)
+
+    longest = LongestSum(1024, U)
+    assert longest.error == 64 * U
+
+    def outcome(sharded: np.float32, sums: LongestSum) -> float:
+        found = judge("loss", "loss", Runs(sharded, added(1), None, []), U, sums)
+        assert not isinstance(found, str) and found.ratio is not None
+        assert ("n = 1,024, v = 2^-24" in found.method) == (sums.terms > 1)
+        return found.ratio
+
+    ratios = [outcome(added(parts), longest) for parts in (2, 4, 8, 16)]
+    assert max(ratios) <= 1 < outcome(added(8), LongestSum())
+    assert outcome(added(8) * np.float32(1 - 1 / 4096), longest) > 10
+
+
+def test_with_a_twin_no_order_of_a_sum_is_excused() -> None:
+    given = runs(rounded(TRUE, 4))
+    assert judge("gradient", "w", given, U, LongestSum(1 << 20, U)) == judge("gradient", "w", given, U)
 
 
 def test_the_floor_is_the_smallest_relative_error_that_shows() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from re import _constants as op  # pyright: ignore[reportAttributeAccessIssue]
 from re import _parser as sre  # pyright: ignore[reportAttributeAccessIssue]
 from typing import Any
@@ -155,6 +156,12 @@ class PathPattern:
             tail = self._sequence(items, tail) if items else tail
             self._new()
         self._free[state].append(tail)
+
+
+@lru_cache(maxsize=256)
+def path_pattern(text: str) -> PathPattern:
+    """The pattern written as `text`, made once: many rules ask for the same. Raises ValueError as PathPattern."""
+    return PathPattern(text)
 
 
 def _test(code: Any, argument: Any) -> Test | None:

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, GetJsonSchemaHandler, model_validato
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from ..pattern import PathPattern
+from ..pattern import path_pattern
 from .base import Bytes, Section
 
 Axes = str | list[str] | None
@@ -68,7 +68,7 @@ class AccumulationSection(Section):
 
 
 def _pattern(value: str) -> str:
-    PathPattern(value)
+    path_pattern(value)
     return value
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import prod
 
 from ..model import Contract, MeshSection, ParameterRule, as_axes
-from ..pattern import PathPattern
+from ..pattern import path_pattern
 from .error import PlanError
 from .parameters import Parameter
 
@@ -33,16 +32,11 @@ def matching_rule(rules: list[ParameterRule], path: str) -> tuple[int, Parameter
     pattern."""
     for index, rule in enumerate(rules):
         try:
-            if _pattern(rule.match).matches(path):
+            if path_pattern(rule.match).matches(path):
                 return index, rule
         except ValueError as error:
             raise PlanError(f"parameters.rules[{index}].match", str(error)) from error
     return None
-
-
-@lru_cache(maxsize=256)
-def _pattern(text: str) -> PathPattern:
-    return PathPattern(text)
 
 
 def place_parameter(parameter: Parameter, contract: Contract, mesh: MeshSection) -> Placement:

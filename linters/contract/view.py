@@ -17,7 +17,7 @@ from ...contracts.finding import Finding
 from ...contracts.key import Key, format_key
 from ...contracts.load import LoadedContract
 from ...contracts.model.architecture import DenseModel, ListedModel
-from ...contracts.pattern import PathPattern
+from ...contracts.pattern import PathPattern, path_pattern
 from ...contracts.plan.parameters import Parameter, parameters_of
 from ..rule import Rule
 
@@ -228,7 +228,7 @@ class View:
             pattern, axes = None, None
             if isinstance(entry, dict) and isinstance(entry.get("match"), str):
                 try:
-                    pattern = PathPattern(entry["match"])
+                    pattern = path_pattern(entry["match"])
                 except ValueError:
                     pattern = None
             listed = entry.get("axes") if isinstance(entry, dict) else None

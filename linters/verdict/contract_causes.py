@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...contracts.finding import Finding
 from ...contracts.key import Key, parse_key
-from ...contracts.pattern import PathPattern
+from ...contracts.pattern import path_pattern
 
 MESH_SIZE = "SHD006"
 """On another mesh than the target's, nothing that a program shows can agree."""
@@ -48,7 +48,7 @@ def _shown_by(shown: Finding, stated: Finding) -> bool:
     if stated.code == "SHD013":  # no closed form for a placement that is not the program's
         return shown.code == "SHD202"
     if stated.code == "SHD002" and shown.code == "SEM203":  # a rule for parameters that only the program has
-        pattern = PathPattern(stated.found or "")
+        pattern = path_pattern(stated.found or "")
         return any(pattern.matches(path) for path in shown.details.get("unpromised", ()))
     return False
 

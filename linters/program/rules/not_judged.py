@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ....contracts.pattern import PathPattern
+from ....contracts.pattern import path_pattern
 from ...evidence import StepEvidence
 from ...rule import Rule
 
@@ -85,7 +85,7 @@ def _tensors(evidence: StepEvidence) -> Iterator[Missing]:
                 yield key, "none of the step's arguments is a parameter that is updated"
     elif contract.parameters is not None:
         for index, rule in enumerate(contract.parameters.rules):
-            pattern = PathPattern(rule.match)
+            pattern = path_pattern(rule.match)
             if not any(pattern.matches(path) for path in paths):
                 yield f"parameters.rules[{index}]", "no parameter of the program matches it"
 

@@ -18,6 +18,8 @@ def duplicates(module: HloModule) -> Iterable[tuple[str, str, str]]:
 
 
 def _in_computation(computation: Computation) -> Iterable[tuple[str, str, str]]:
+    if sum(opcode in COLLECTIVES for opcode in computation.opcodes()) < 2:
+        return
     numbers: dict[str, object] = {}
     seen: dict[object, str] = {}
     for instruction in computation.instructions:

@@ -57,8 +57,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
 
 def _in_program(evidence: StepEvidence, module: HloModule) -> Iterable[Finding]:
     for computation in module.computations:
-        for instruction in computation.instructions:
-            if instruction.opcode in ("infeed", "outfeed"):
+        for position, opcode in enumerate(computation.opcodes()):
+            if opcode in ("infeed", "outfeed"):
+                instruction = computation.instruction_at(position)
                 yield RULE.finding(
                     f"{instruction.opcode} {instruction.name} exchanges data with the host; the contract forbids it",
                     subject=instruction.opcode,

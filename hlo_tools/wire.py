@@ -13,6 +13,7 @@ from ..contracts.errors import ContractLintError
 
 VARINT, FIXED64, SPAN, FIXED32 = 0, 1, 2, 5
 _MASK64 = (1 << 64) - 1
+_SIGN = 1 << 63
 
 Field = tuple[int, int, int, int]
 """(field number, wire type, a, b): the bounds of a length-delimited value; else the number and the place of its tag."""
@@ -56,7 +57,12 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Fiel
         tag = data[position]
         position += 1
         if tag >= 0x80:
-            tag, position = varint(data, at, stop)
+            # Field numbers and lengths of two bytes are frequent enough to be read here.
+            if position < stop and (high := data[position]) < 0x80:
+                tag += (high - 1) << 7
+                position += 1
+            else:
+                tag, position = varint(data, at, stop)
         number, kind = tag >> 3, tag & 7
         if number == 0 or number > 0x1FFFFFFF:
             raise WireError(f"field number {number} cannot be", at)
@@ -64,10 +70,13 @@ def fields(data: bytes, start: int = 0, end: int | None = None) -> Iterator[Fiel
             if position >= stop:
                 raise WireError("a field has no value", at)
             value = data[position]
-            if value < 0x80:
-                position += 1
-            else:
-                value, position = varint(data, position, stop)
+            position += 1
+            if value >= 0x80:
+                if position < stop and (high := data[position]) < 0x80:
+                    value += (high - 1) << 7
+                    position += 1
+                else:
+                    value, position = varint(data, position - 1, stop)
             if kind == VARINT:
                 yield number, kind, value, at
                 continue
@@ -101,8 +110,12 @@ def integers(data: bytes, field: Field) -> list[int]:
     values = []
     position = first
     while position < end:
-        value, position = varint(data, position, end)
-        values.append(signed(value))
+        value = data[position]
+        if value < 0x80:
+            position += 1
+        else:
+            value, position = varint(data, position, end)
+        values.append(value if value < _SIGN else value - _SIGN - _SIGN)
     return values
 
 

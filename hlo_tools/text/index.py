@@ -173,8 +173,6 @@ def _truncated(text: str, computation: IndexedComputation) -> ContractLintError:
 
 def index_text(text: str) -> TextIndex:
     """Index any HLO text. Raises ContractLintError with line and column where it is no HLO or is cut off."""
-    from .normalise import normalise
-
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     text = "\n" + text
@@ -189,6 +187,8 @@ def index_text(text: str) -> TextIndex:
             raise no_instructions(name)
         original = text
         return TextIndex(text, name, attributes, tables, computations, lambda at: line_and_column(original, at))
+    from .normalise import normalise
+
     return normalise(text)
 
 

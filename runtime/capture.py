@@ -11,6 +11,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ from ..contracts.finding import Location
 from ..contracts.manifest import CompilerWarning, Leaf, Manifest, MemoryFacts, MeshFact, Phase, StepError, StepFacts
 from . import jaxpr as jaxpr_facts
 from . import leaves as leaf_facts
-from .dumps import Dumps, read_dumps, write_gzip
+from .dumps import NO_DUMPS, Dumps, read_dumps, write_gzip
 from .errors import broken_compiler, compiler_failure, failure, recognise
 from .frames import FramePaths
 from .request import StepFailure, StepRequest
@@ -133,15 +134,16 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
         _explain(capture, step)
         return
     without_callbacks(lowered, capture.target)
-    compiled = None
+    compiled, dumps = None, NO_DUMPS
     dump = Path(tempfile.mkdtemp(prefix="dump-", dir=capture.folder))
     try:
         with capture.phase("compile"), default_device(capture.target):
             compiled = lowered.compile(compiler_options=capture.target.compiler_options(dump))
     finally:
-        dumps = read_dumps(dump, capture.target)
-        capture.unoptimized = dumps.unoptimized
-        shutil.rmtree(dump, ignore_errors=True)
+        with capture.phase("read"):
+            dumps = read_dumps(dump, capture.target)
+            capture.unoptimized = dumps.unoptimized
+            shutil.rmtree(dump, ignore_errors=True)
     if compiled is None:
         _write_modules(capture.folder, dumps, None)
         if dumps.optimized_proto is not None:
@@ -255,12 +257,13 @@ def _optimized_text(compiled: Any, dumps: Dumps) -> str:
 
 
 def _write_modules(folder: Path, dumps: Dumps, optimized: str | None) -> None:
-    if dumps.partitioned:
-        write_gzip(folder / "partitioned.hlo.txt.gz", dumps.partitioned)
+    found: dict[str, str | bytes | None] = {"partitioned.hlo.txt.gz": dumps.partitioned or None}
     if optimized is not None:
-        write_gzip(folder / "optimized.hlo.txt.gz", optimized)
-    if optimized is not None and dumps.optimized_proto is not None:
-        write_gzip(folder / "optimized.hlo.pb.gz", dumps.optimized_proto)
+        found |= {"optimized.hlo.txt.gz": optimized, "optimized.hlo.pb.gz": dumps.optimized_proto}
+    with ThreadPoolExecutor() as pool:  # compressing leaves the interpreter to others
+        writes = [pool.submit(write_gzip, folder / name, data) for name, data in found.items() if data is not None]
+    for write in writes:
+        write.result()
 
 
 def _compiled_facts(

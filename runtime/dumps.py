@@ -24,6 +24,9 @@ class Dumps:
     optimized_proto: bytes | None
 
 
+NO_DUMPS = Dumps(unoptimized="", partitioned="", was_partitioned=False, optimized_text=None, optimized_proto=None)
+
+
 def read_dumps(folder: Path, target: Target) -> Dumps:
     """The modules of the largest program dumped into `folder` (a step can make XLA compile small helpers too)."""
     files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []

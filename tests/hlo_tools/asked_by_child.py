@@ -16,27 +16,28 @@ from jax.sharding import PartitionSpec as P
 MESH = jax.make_mesh((8,), ("data",), axis_types=(AxisType.Auto,))
 
 
-def step(weight, narrow, x):
-    def layer(carry, _):
+def step(weight, stacked, x):
+    def layer(carry, own):
         product = carry @ weight  # moves data
-        return jnp.tanh(product), None
+        product = jnp.tanh(product) @ own  # moves data
+        return product, None
 
-    x = jax.lax.scan(layer, x, None, length=3)[0]
-    cast = narrow.astype(jnp.bfloat16)
-    x = x.astype(jnp.bfloat16) @ cast  # moves data
+    x = jax.lax.scan(layer, x, stacked)[0]
     x = jax.lax.with_sharding_constraint(jnp.sin(x), NamedSharding(MESH, P("data")))
     whole = jax.lax.with_sharding_constraint(x, NamedSharding(MESH, P()))  # moves data
     columns = jax.lax.with_sharding_constraint(x, NamedSharding(MESH, P(None, "data")))  # moves data
     return whole, columns
 
 
-def split(*shape):
-    return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=NamedSharding(MESH, P("data")))
+def split(*spec, shape):
+    return jax.ShapeDtypeStruct(shape, jnp.float32, sharding=NamedSharding(MESH, P(*spec)))
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        lowered = jax.jit(step).lower(split(32, 32), split(32, 64), split(16, 32))
+        lowered = jax.jit(step).lower(
+            split("data", shape=(32, 32)), split(None, "data", shape=(3, 32, 32)), split("data", shape=(16, 32))
+        )
         lowered.compile({"xla_dump_to": folder, "xla_dump_hlo_pass_re": "spmd-partitioning"})
         (partitioned,) = Path(folder).glob("*jit_step*after_spmd-partitioning*.txt")
         sys.stdout.write(partitioned.read_text())

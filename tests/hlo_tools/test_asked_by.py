@@ -40,51 +40,68 @@ def test_a_constraint_asked_for_what_its_copy_reads(place: str) -> None:
     assert sources(program(gather(place=place), copy)) == ["train.py:58"]
 
 
-def test_a_product_asked_for_its_operand() -> None:
-    cast = f"%c = f32[4,16] convert(%p), {at(10, 'jit(step)/convert_element_type')}"
-    dims = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
-    product = f"ROOT %d = f32[4,16] dot(%p, %g), {dims}, {at(20, 'jit(step)/dot_general')}"
-    module = program(cast, gather(operand="%c", place=at(10, "jit(step)/convert_element_type")), product)
+def test_scope_stays_what_the_program_says() -> None:
+    """What runs has the same name, by which both are told to be one."""
+    module = program(
+        f"%c = f32[4,16] convert(%p), {at(10, 'jit(step)/convert_element_type')}",
+        gather(operand="%c", place=at(10, "jit(step)/convert_element_type")),
+        f"ROOT %reshard = f32[16,16] copy(%g), {at(20, 'jit(step)/reshard')}",
+    )
     (row,) = collectives(module, MESH).rows
-    assert row.source == "train.py:20"
-    # What runs has the program's own name for it too, by which both are told to be the same.
-    assert row.scope == "jit(step)/convert_element_type"
+    assert (row.source, row.scope) == ("train.py:20", "jit(step)/convert_element_type")
+
+
+def test_what_no_line_made_is_moved_for_what_reads_it() -> None:
+    assert sources(program(gather(), f"ROOT %sin = f32[16,16] sine(%g), {at(20)}")) == ["train.py:20"]
+
+
+@pytest.mark.parametrize(("operand", "line"), [("%q", 20), ("%c", 10)])
+def test_the_slice_that_a_scan_hands_out_is_made_by_no_line(operand: str, line: int) -> None:
+    module = program(
+        "%w = f32[3,4,16] parameter(1)",
+        "%i = s32[] parameter(2)",
+        f"%d = f32[1,4,16] dynamic-slice(%w, %i, %i, %i), dynamic_slice_sizes={{1,4,16}}, {at(5)}",
+        f"%q = f32[4,16] reshape(%d), {at(5)}",
+        f"%c = f32[4,16] convert(%q), {at(10)}",
+        gather(operand=operand, place=at(5 if operand == "%q" else 10)),
+        f"ROOT %sin = f32[16,16] sine(%g), {at(20)}",
+    )
+    assert sources(module) == [f"train.py:{line}"]
 
 
 def test_what_the_partitioner_adds_beside_a_move_has_the_place_already() -> None:
     begin = f"%z = s32[] constant(0), {at(20)}"
     part = f"%s = f32[16,4] dynamic-slice(%g, %z, %z), dynamic_slice_sizes={{16,4}}, {at(20)}"
     use = f"ROOT %sin = f32[16,4] sine(%s), {at(20)}"
-    assert sources(program(begin, gather(place=at(10)), part, use)) == ["train.py:20"]
+    assert sources(program(begin, gather(), part, use)) == ["train.py:20"]
 
 
-def test_a_value_that_is_moved_in_steps_is_moved_for_whom_reads_the_last() -> None:
-    permute = (
-        "%q = f32[16,16] collective-permute(%g), channel_id=2, source_target_pairs={{0,1},{1,0}}, "
-        + f"{MARK}, {at(10)}"
-    )
-    use = f"ROOT %sin = f32[16,16] sine(%q), {at(20)}"
-    assert sources(program(gather(place=at(10)), permute, use)) == ["train.py:20"] * 2
+def test_a_value_that_is_moved_in_steps_is_moved_for_what_reads_the_last() -> None:
+    pairs = "source_target_pairs={{0,1},{1,0}}"
+    permute = f"%q = f32[16,16] collective-permute(%g), channel_id=2, {pairs}, {MARK}"
+    assert sources(program(gather(), permute, f"ROOT %sin = f32[16,16] sine(%q), {at(20)}")) == ["train.py:20"] * 2
 
 
 def test_of_several_readers_the_first_in_the_program_asked() -> None:
     forward = f"%a = f32[16,16] sine(%g), {at(20)}"
     backward = f"ROOT %b = f32[16,16] add(%a, %g), {at(30)}"
-    assert sources(program(gather(place=at(10)), forward, backward)) == ["train.py:20"]
+    assert sources(program(gather(), forward, backward)) == ["train.py:20"]
 
 
 @pytest.mark.parametrize(
     "lines",
     [
+        pytest.param((gather(place=at(10)), f"ROOT %s = f32[16,16] sine(%g), {at(20)}"), id="a line made the value"),
         pytest.param((gather(place=at(10)).replace("%g", "ROOT %g", 1),), id="nobody reads it"),
         pytest.param((gather(place=at(10)), "ROOT %t = (f32[16,16]) tuple(%g)"), id="its reader has no place"),
         pytest.param(
-            (gather(place=at(10), mark=""), f"ROOT %s = f32[16,16] sine(%g), {at(20)}"), id="older or the user's own"
+            (gather(place=at(10), mark=""), f"ROOT %reshard = f32[16,16] copy(%g), {at(20, 'jit(step)/reshard')}"),
+            id="older or the user's own",
         ),
         pytest.param(
             (
                 f"%r = f32[4,16] all-reduce(%p), {WHOLE}, to_apply=%add, {MARK}, {at(10)}",
-                f"ROOT %s = f32[4,16] sine(%r), {at(20)}",
+                f"ROOT %reshard = f32[4,16] copy(%r), {at(20, 'jit(step)/reshard')}",
             ),
             id="a sum",
         ),
@@ -95,7 +112,7 @@ def test_others_keep_their_own_place(lines: tuple[str, ...]) -> None:
 
 
 def test_a_scheduled_program_keeps_its_own_places() -> None:
-    lines = (gather(place=at(10)), f"ROOT %s = f32[16,16] fusion(%g), kind=kLoop, calls=%f, {at(20)}")
+    lines = (gather(place=at(10)), f"ROOT %s = f32[16,16] copy(%g), {at(20, 'jit(step)/reshard')}")
     assert sources(program(*lines, header="is_scheduled=true, num_partitions=8")) == ["train.py:10"]
 
 
@@ -107,7 +124,7 @@ def test_a_circle_of_moves_ends() -> None:
 
 
 def test_a_long_chain_is_walked_once() -> None:
-    chain = [gather(f"%g{i}", f"%g{i - 1}" if i else "%p", at(10)) for i in range(3000)]
+    chain = [gather(f"%g{i}", f"%g{i - 1}" if i else "%p") for i in range(3000)]
     module = program(*chain, f"ROOT %s = f32[16,16] sine(%g2999), {at(20)}")
     asked_by = AskedBy()
     assert module.entry is not None

@@ -79,7 +79,8 @@ def _sums(eqn: Any) -> Iterator[LongestSum]:
 
 def _terms(eqn: Any) -> Iterator[tuple[int, Any]]:
     """(number of terms, what is summed)."""
-    name, first = eqn.primitive.name, eqn.invars[0].aval if eqn.invars else None
+    name = eqn.primitive.name
+    first: Any = eqn.invars[0].aval if eqn.invars else None
     if name == "reduce_sum":
         yield math.prod(first.shape[axis] for axis in eqn.params["axes"]), first
     elif name == "cumsum":

@@ -33,9 +33,18 @@ def may_be_concrete(facts: FileFacts, block: Block) -> bool:
             continue
         if each.arm == "with" and guard.op == "call" and facts.callee(guard.data).name in _CONCRETE:
             return True
-        if asks_type(guard):
+        if asks_type(guard) or (each.arm == "then" and _asks_for_none(facts, guard)):
             return True
     return False
+
+
+def _asks_for_none(facts: FileFacts, guard: Value) -> bool:
+    """`p is None` of a parameter of which tracing knows nothing: behind it is what may never be traced."""
+    if guard.op != "compare" or guard.data != ("Is",) or guard.args[0].op != "param":
+        return False
+    function = guard.args[0].data.function
+    traced = facts.traced(function)
+    return traced is not None and traced.direct and facts.kind(guard.args[0]) == "unknown"
 
 
 def is_sure(traced: Traced) -> bool:

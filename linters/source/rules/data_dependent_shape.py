@@ -3,7 +3,7 @@
 ## What it does
 Reports, in traced functions, where a shape would have to come out of the values of an array: `jnp.nonzero`,
 `jnp.unique`, `jnp.where` with one argument and their kind without `size=`; a mask as an index, in `.at[]` too; a slice
-with traced bounds; `range()`, `jnp.arange`, `jnp.zeros`, `reshape`, `jax.random.normal` and others with a traced length.
+with traced bounds; `range()`, `jnp.arange`, `jnp.zeros`, `reshape`, `jax.random.normal` and others with a traced size.
 
 ## Why is this bad?
 A compiled program has fixed shapes, so the first trace ends with ConcretizationTypeError, NonConcreteBooleanIndexError,
@@ -69,7 +69,7 @@ _SHAPES: dict[str, tuple[tuple[int, str], ...]] = {
     "jax.nn.one_hot": ((1, "num_classes"),),
     "jax.random.split": ((1, "num"),),
     **{f"jax.random.{name}": ((1, "shape"),) for name in (
-        "normal", "uniform", "bits", "gumbel", "exponential", "laplace", "logistic", "cauchy", "rademacher", "randint")},
+        "normal", "uniform", "bits", "gumbel", "exponential", "laplace", "logistic", "rademacher", "randint")},
     "jax.random.truncated_normal": ((3, "shape"),),
     "jax.random.bernoulli": ((2, "shape"),),
     "jax.lax.iota": ((1, "size"),),

@@ -31,6 +31,8 @@ class Program(Calling, Kinds):
         self._consumed: dict[str, frozenset[str]] = {}
         self.callers: dict[str, list[tuple[str, int, bool]]] = {}
         self._starts: dict[str, str | None] = {}
+        self.x64 = any(file.data.get("x64") for file in self.files.values())
+        """Whether any file turns JAX's mode of 64 bits on, or asks for it."""
 
     def traced(self, function: Function | Any) -> Traced | None:
         """Whether and why a function is traced."""

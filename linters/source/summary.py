@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -14,6 +15,7 @@ from .records import Call, Class, Function, Module
 from .transforms import RULE_METHODS, TRANSFORMS
 from .values.value import Parameter, Value, dotted
 
+_X64 = re.compile(r"(?i)(enable|disable)_x64|x64_enabled")
 RETURNED = 80
 ARGUMENT = 16
 EXPORTED = 40
@@ -106,13 +108,14 @@ def summarise(module: Module) -> FileSummary:
     `exports`: what each global is; `stars`: modules imported with `*`; `functions` by id: name `n`, lines `l` to `e`, parameters `p`
     (name, kind, default, annotation), decorators `d`, what is returned `r`, owner class `o`, enclosing function `u`, calls
     that matter to others `c` (func, arguments, keywords, line, text of the function), which of those stand in loops `w`, the first of its calls that starts
-    a backend `b`, keys it consumes `k` (parameter names); `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`.
+    a backend `b`, keys it consumes `k` (parameter names); `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`;
+    `x64` where the file has to do with JAX's mode of 64 bits.
     """
     freeze = Freezer().freeze
     functions = {function.id: _function(function, freeze) for function in module.functions}
     classes = {each.id: _class(each, freeze) for each in module.classes}
     exports = {name: freeze(value, EXPORTED) for name, value in module.exports.items()}
-    data = {
+    data: dict[str, Any] = {
         "exports": {name: value for name, value in exports.items() if value},
         "stars": module.stars,
         "imports": sorted(module.imports),
@@ -120,6 +123,8 @@ def summarise(module: Module) -> FileSummary:
         "functions": functions,
         "classes": classes,
     }
+    if _X64.search(module.source.text):
+        data["x64"] = True
     return FileSummary(module.source.path, module.name, data)
 
 

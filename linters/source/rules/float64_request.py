@@ -1,8 +1,8 @@
 """64-bit numbers are asked of JAX, which gives 32-bit ones.
 
 ## What it does
-Reports `dtype=jnp.float64`, `"float64"`, `np.float64`, `complex128` (and `.astype` of them) in calls of jax.numpy and on
-JAX arrays, in projects where nothing turns the 64-bit mode on.
+Reports `dtype=jnp.float64`, `"float64"`, `np.float64`, `complex128` (and `.astype` of them) in calls of jax.numpy and
+on JAX arrays, in projects where nothing turns the 64-bit mode on.
 
 ## Why is this bad?
 Unless `jax_enable_x64` is set, JAX keeps 32 bits and says so in one warning that scrolls by. The code reads as if it

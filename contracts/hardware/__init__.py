@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from .cuda import GPUS
 from .figure import GB, GIB, TERA, DeviceKind, Figure, Peak, Rate
+from .slices import no_such_slice
 from .tpu import TPUS
 
-__all__ = ["DEVICES", "GB", "GIB", "TERA", "DeviceKind", "Figure", "Peak", "Rate", "device_kind", "kinds"]
+__all__ = [
+    "DEVICES",
+    "GB",
+    "GIB",
+    "TERA",
+    "DeviceKind",
+    "Figure",
+    "Peak",
+    "Rate",
+    "device_kind",
+    "kinds",
+    "no_such_slice",
+]
 
 DEVICES: tuple[DeviceKind, ...] = (
     DeviceKind("cpu", "cpu", None, "host memory, not a property of the kind"),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...contracts.errors import ContractLintError
+from ...contracts.hardware import no_such_slice
 from ...contracts.target_name import TargetName, parse_target
 from ..request import StepFailure
 from .arrange import arranged
@@ -42,11 +43,14 @@ class TpuTarget:
 
     @classmethod
     def parse(cls, name: str, effort: Effort | None = None) -> TpuTarget:
-        """`tpu:v5e:4x4` -> 16 devices. Raises ContractLintError for anything that is no TPU target."""
+        """`tpu:v5e:4x4` -> 16 devices. Raises ContractLintError for anything that is no TPU target, and for sizes
+        that no slice has."""
         try:
             parsed = parse_target(name)
         except ValueError as error:
             raise ContractLintError(f"`{name}` is not a TPU target: {error}", help="write e.g. `tpu:v5e:4x4`") from None
+        if (reason := no_such_slice(parsed.kind.name, parsed.sizes)) is not None:
+            raise ContractLintError(f"`{name}` is no slice that there is: {reason}")
         return cls(name, parsed, effort or "fast")
 
     @property

@@ -145,6 +145,13 @@ FAULTS: tuple[Fault, ...] = (
         "repeated_blocks_max",
         ("base#blocks", "base#block"),
     ),
+    _fault(
+        "slice that is not sold",
+        "JIT009",
+        "targets[*]",
+        "tpu:v5e:1x8",
+        (_LAST_TARGET, _LAST_TARGET + "  - tpu:v5e:1x8\n"),
+    ),
     _fault("malformed target", "JIT009", "targets[*]", "cpu-8", (_LAST_TARGET, _LAST_TARGET + "  - cpu-8\n")),
     _fault("missing folder", "JIT010", "step.train.path[*]", "../scr", ("path: [.]", "path: [., ../scr]")),
     _fault(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from contract_lint.contracts.hardware import DEVICES, GB, TERA, DeviceKind, Figure, device_kind, kinds
+from contract_lint.contracts.hardware import DEVICES, GB, TERA, DeviceKind, Figure, device_kind, kinds, no_such_slice
+from contract_lint.contracts.hardware.slices import CUBES, FLAT
 
 
 def figures(device: DeviceKind) -> list[Figure]:
@@ -48,3 +49,40 @@ def test_faster_types_are_never_slower() -> None:
         peaks = {peak.rate: peak.figure.value for peak in device.peaks}
         assert all(value >= peaks["bf16"] for rate, value in peaks.items() if rate in ("fp8", "int8")), device.name
         assert all(value < peaks["bf16"] for rate, value in peaks.items() if rate in ("tf32", "f32")), device.name
+
+
+def test_every_tpu_has_its_slices() -> None:
+    assert {*FLAT, *CUBES} == set(kinds("tpu"))
+    assert not set(FLAT) & set(CUBES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [
+        *((kind, shape) for kind, shapes in FLAT.items() for shape in shapes),
+        *(("v5e", shape) for shape in ((4, 2), (16, 8))),
+        *(("v5p", shape) for shape in ((2, 2, 1), (2, 4, 4), (4, 4, 4), (12, 12, 24), (16, 16, 24), (8, 8, 4))),
+        ("v4", (16, 16, 16)),
+        ("h100", (3, 5)),
+    ],
+)
+def test_published_slices(kind: str, sizes: tuple[int, ...]) -> None:
+    assert no_such_slice(kind, sizes) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "reason"),
+    [
+        ("v5e", (2, 6), "slices of v5e have 1x1, 2x2, 2x4, 4x4, 4x8, 8x8, 8x16, 16x16 chips"),
+        ("v6e", (16, 32), "16x16 chips"),
+        ("v2", (32, 32), "slices of v2 have 2x2,"),
+        ("v4", (4, 4), "three dimensions"),
+        ("v5p", (2, 2, 3), "1, 2 or 4 chips in each dimension, or multiples of 4 in all"),
+        ("v5p", (2, 4, 8), "multiples of 4 in all"),
+        ("v4", (16, 16, 20), "5,120 chips are more than the 4,096 of a whole pod of v4"),
+        ("7x", (6, 6, 6), "tpu/docs/tpu7x"),
+    ],
+)
+def test_slices_that_there_are_not(kind: str, sizes: tuple[int, ...], reason: str) -> None:
+    found = no_such_slice(kind, sizes)
+    assert found is not None and reason in found

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.hardware import DEVICES, DeviceKind
+from contract_lint.runtime.request import StepFailure
 from contract_lint.runtime.targets import Effort, cuda, target
 from contract_lint.runtime.targets.cuda import described
 
@@ -49,6 +50,28 @@ def test_targets_and_their_efforts(name: str, devices: int, wanted: Effort | Non
 def test_accelerators_that_do_not_exist(name: str) -> None:
     with pytest.raises(ContractLintError, match=r"is not a (TPU|CUDA) target: expected"):
         target(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["tpu:v5e:3x5", "tpu:v5e:2x6", "tpu:v6e:32x32", "tpu:v5p:6x6x6", "tpu:v5p:4x4:slices=2"]
+)
+def test_slices_that_nobody_can_have(name: str) -> None:
+    with pytest.raises(
+        ContractLintError, match=r"is no slice that there is: slices of \w+ have .*cloud\.google\.com/tpu"
+    ):
+        target(name)
+
+
+def test_a_slice_that_this_libtpu_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    from jax.experimental import topologies
+
+    def refuse(**_: object) -> None:
+        raise ValueError("no such machine\nand more")
+
+    monkeypatch.setattr(topologies, "get_topology_desc", refuse)
+    found = target("tpu:7x:4x4x8")
+    with pytest.raises(StepFailure, match=r"libtpu knows no topology for tpu:7x:4x4x8: no such machine\n"):
+        found.devices()
 
 
 @pytest.mark.parametrize("kind", [kind for kind in DEVICES if kind.platform == "cuda"], ids=lambda kind: kind.name)

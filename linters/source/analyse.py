@@ -107,6 +107,7 @@ def outside_facts(program: Program, path: str) -> tuple[str, ...]:
         if (traced := program.traced_functions.get(id)) is not None
     ]
     places = ((id, program.repeated(id)) for id in summary.data["functions"])
+    told += ["x64"] if program.x64 else []
     told += [f"{id} repeated {place}" for id, place in places if place is not None]
     seen: set[str] = {summary.module}
     stack = [summary]
@@ -176,6 +177,8 @@ def check_sources(
             summaries.append(summary_of(module))
             if len(held) < HELD:
                 held[at] = module
+            else:
+                module.dismantle()
         program = link(summaries, options)
         for at, source in enumerate(files):
             if at not in names:
@@ -188,6 +191,7 @@ def check_sources(
                 module = made
             found += check_file(FileFacts(module, program), chosen)
             program.forget()
+            module.dismantle()
     return sorted(tell_apart(found), key=sort_key)
 
 

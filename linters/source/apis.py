@@ -107,7 +107,7 @@ RESULTS: dict[str, str] = {
         "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "zip", "enumerate", "map", "filter", "iter", "next",
         "vars")},
     **{f"builtins.{name}": "reduced" for name in ("sum", "max", "min", "abs", "pow", "round", "divmod")},
-    "functools.reduce": "outputs",
+    "functools.reduce": "reduced",
     "operator": "reduced",
     "copy.copy": "same",
     "copy.deepcopy": "same",

@@ -21,6 +21,7 @@ _OPERATORS = frozenset({"bin", "compare", "bool", "unary", "tuple", "list", "set
 _SIMPLE = (bool, int, float, str, type(None))
 _NOWHERE = Block(None, None, "summary", None, None)
 LONGEST_CONSTANT = 120
+LONGEST_CONTAINER = 64
 
 
 class Freezer:
@@ -87,12 +88,16 @@ class Freezer:
                     found.append(frozen)
             return ["|", found] if len(found) > 1 else found[0]
         if op in _OPERATORS:
-            return ["o", op, value.data, [self._freeze(each) for each in value.args[:16]]]
+            if len(value.args) > LONGEST_CONTAINER:
+                return 0
+            return ["o", op, value.data, [self._freeze(each) for each in value.args]]
         if op == "dict":
+            if len(value.args) > LONGEST_CONTAINER:
+                return 0
             pairs = zip(value.data, value.args, strict=True)
             return [
                 "d",
-                [[self._freeze(key) if key is not None else None, self._freeze(each)] for key, each in pairs][:16],
+                [[self._freeze(key) if key is not None else None, self._freeze(each)] for key, each in pairs],
             ]
         if op == "updated":
             return ["o", op, "item", [self._freeze(each) for each in value.args[:2]]]
@@ -133,7 +138,8 @@ class Thaw:
             given = {None if name == "**" else name: self.value(each) for name, each in keywords.items()}
             made = made_call(self.function, self.value(func), [self.value(each) for each in args], given, line)
             made.order = self.generation
-            return made.result
+            result, made.result = made.result, None  # type: ignore[assignment] # no circle: garbage is not collected
+            return result
         if tag == ".":
             return Value("attr", None, (self.value(frozen[1]),), frozen[2])
         if tag == "i":

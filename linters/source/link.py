@@ -86,7 +86,7 @@ class Linker:
                 if transform is not None and not (transform.transparent and transform.parameters == "none"):
                     self.roots.append((function, call, callee, transform))
                     continue
-                if callee.function is not None:
+                if callee.function is not None and callee.wraps:
                     given = program.matched(callee, call.args, call.keywords)
                     self.passed.setdefault(callee.function.id, set()).update(given)
                 if callee.function is not None and any(_may_be_function(arg) for arg in call.args):
@@ -215,11 +215,11 @@ class Linker:
             found = self.program.constant(options.get("argnums"), missing) if "argnums" in options else 0
             found = (found,) if isinstance(found, int) else found
             return set(found) if isinstance(found, tuple) else set()
-        if transform.parameters == "mapped" and "in_axes" in options:
-            axes = options["in_axes"]
+        axes = options.get("in_specs" if transform.parameters == "sharded" else "in_axes")
+        if transform.parameters in ("mapped", "sharded") and axes is not None:
             if axes.op in ("tuple", "list"):
                 return {at for at, each in enumerate(axes.args) if not (each.op == "const" and each.data is None)}
-            return set() if axes.op not in ("const", "dict") else None
+            return set() if axes.op not in ("const", "dict", "call", "bin") else None
         return None
 
     def _derivative_rule(self, function: FunctionSummary, call: Call) -> None:

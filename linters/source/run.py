@@ -177,6 +177,8 @@ def _summary(task: Task, hold: bool) -> tuple[Entry, list[Finding] | None]:
             task.summary = summarise(module)
             if hold:
                 task.held = module
+            else:
+                module.dismantle()
             data = json.dumps(task.summary.as_json(), separators=(",", ":"))
             return Entry(task.source.digest, data), None
     except Exception as error:
@@ -225,7 +227,9 @@ def _findings(task: Task, program: Program) -> list[Finding]:
         module = task.held or modules_of(task.source, *task.name)
         if isinstance(module, Unparsed):
             return [unparsed(task.source, module)]
-        return check_file(FileFacts(module, program), source_rules())
+        found = check_file(FileFacts(module, program), source_rules())
+        module.dismantle()
+        return found
     except Exception as error:
         return [failed(task.source, error)]
     finally:

@@ -2,8 +2,9 @@
 
 `functions` are the positions of the functions among the arguments (names in `keywords`); `parameters` says which of
 their parameters are traced: `all`, `argnums` (that of `argnums`, by default the first), `mapped` (all but those whose
-`in_axes` is None), `none`. `staged` transforms make a program of everything inside; under the others an operation on a
-constant still runs at once. `host` marks the callbacks: their function runs on the host.
+`in_axes` is None), `sharded` (all but those whose spec is None, which are handed on as they are), `none`. `staged`
+transforms make a program of everything inside; under the others an operation on a constant still runs at once. `host`
+marks the callbacks: their function runs on the host.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _VMAP = Transform(parameters="mapped")
 _EVAL_SHAPE = Transform(staged=True, wraps=False)
 _RULE = Transform(staged=True, wraps=False)
 _HOST = Transform(parameters="none", wraps=False, host=True, keywords=("callback", "func", "f"))
-_SHARD = Transform(staged=True)
+_SHARD = Transform(staged=True, parameters="sharded")
 _KEEP = Transform(parameters="none", transparent=True)
 
 TRANSFORMS: dict[str, Transform] = {

@@ -70,7 +70,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 subject=f"{function.name}: {facts.text(node)}",
                 because=facts.why(function),
                 help="use jnp.where or jax.lax.cond, or make the argument static",
-                confidence="certain" if sure else "likely",
+                confidence="certain" if sure and not _depends(record.block) else "likely",
             )
 
 
@@ -310,6 +310,28 @@ GOOD = (
             return x
         """,
         run="scaled(jnp.ones(2), 3.0)",
+    ),
+    Example(
+        "specs of None, defaults that nobody replaces",
+        """
+        from functools import partial
+        import jax
+        from jax.sharding import PartitionSpec as P
+
+        def make(mesh):
+            @partial(jax.shard_map, mesh=mesh, in_specs=(P("data"), None, None), out_specs=P("data"))
+            def scaled(x, factor, flip):
+                return -x * factor if flip and factor > 1 else x * factor
+
+            return lambda x: scaled(x, 2, True)
+
+        @jax.jit
+        def power(x, exponent=2, repeat=3):
+            for _ in range(repeat):
+                x = x * x if exponent > 1 else x
+            return x
+        """,
+        run="power(jax.numpy.ones(2))",
     ),
 )
 

@@ -276,19 +276,22 @@ class Statements(Expressions):
     def _run_try(self, node: ast.Try) -> None:
         branch = self.branch(node, "try", None)
         outer, before = self.block, self.env.copy()
-        self.block = Block(outer, branch, "try", None, self.loop)
+        tried = self.block = Block(outer, branch, "try", None, self.loop)
         self.run([*node.body, *node.orelse])
         body_ends, after_body, body_block = self.ends, self.env, self.block
+        tried.ends = body_ends
         alive = [] if body_ends else [(after_body, body_block)]
         ended = body_ends
         for at, handler in enumerate(node.handlers):
             self.env = self.join([before.copy(), after_body], branch)
-            self.ends, self.block = None, Block(outer, branch, f"except{at}", None, self.loop)
+            handling = Block(outer, branch, f"except{at}", None, self.loop)
+            self.ends, self.block = None, handling
             if handler.type:
                 self.evaluate(handler.type)
             if handler.name:
                 self.env[handler.name] = Value("unknown", handler)
             self.run(handler.body)
+            handling.ends = self.ends
             if self.ends:
                 ended = self.ends
             else:
@@ -417,6 +420,7 @@ class Statements(Expressions):
             if before is not None:
                 value = env[name] = Value("loop", loop.node, [before, before], loop)
                 heads.append((name, value))
+        self.module.heads.extend(value for _, value in heads)
         return heads
 
     # Definitions

@@ -1,0 +1,331 @@
+"""An element of a JAX array is assigned in place.
+
+## What it does
+Reports `x[index] = value` and `x[index] += value` where `x` is surely a JAX array: the result of an array operation, in a
+traced function or on the host, or an argument of a traced function that is indexed as only arrays are.
+
+## Why is this bad?
+JAX arrays are immutable: the statement raises TypeError (https://github.com/jax-ml/jax/issues/101,
+https://github.com/jax-ml/jax/issues/2219). It is the first thing that code moved over from NumPy stumbles on.
+
+## Example
+    out = jnp.zeros(3)
+    out[0] = 1.0
+    out[1:] += 2.0
+
+## Use instead
+    out = jnp.zeros(3)
+    out = out.at[0].set(1.0)
+    out = out.at[1:].add(2.0)
+
+The fix writes this. In a compiled program nothing is copied: the update happens in place.
+
+## What stays clean
+NumPy arrays, dictionaries and lists; references in Pallas kernels and variables of Flax, written with `[...]`;
+arguments that may be a dictionary or a list; whatever is not known to be an array.
+
+## References
+- https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
+- https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#in-place-updates
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from ....contracts.finding import Edit, Finding, Fix
+from ..apis import ARRAY_METHODS, result_of
+from ..concrete import may_be_concrete
+from ..facts import FileFacts
+from ..records import Function, Store
+from ..rule import Example, SourceRule
+from ..values.value import Value
+
+_UPDATES = {"Add": "add", "Mult": "multiply", "Div": "divide", "Pow": "power"}
+_OPERATORS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "Pow": "**", "FloorDiv": "//", "Mod": "%",
+    "MatMult": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>"}  # fmt: skip
+
+
+def check(facts: FileFacts) -> Iterable[Finding]:
+    for function in facts.functions:
+        for store in function.stores:
+            if store.kind != "item" or store.base is None or store.index is None:
+                continue
+            sure = _is_array(facts, store.base)
+            if not sure and not _is_indexed_as_array(facts, store.base, store.index):
+                continue
+            if may_be_concrete(facts, store.block):
+                continue
+            base = facts.text(store.node.value)  # type: ignore[attr-defined]
+            yield facts.finding(
+                RULE,
+                store.node,
+                f"`{base}` is a JAX array: its elements cannot be assigned",
+                subject=f"{function.name}: {facts.text(store.node)}",
+                because=facts.why(function),
+                help=f"write {base} = {base}.at[...].{_UPDATES.get(store.augmented or '', 'set')}(...)",
+                confidence="certain" if sure else "likely",
+                fix=_fix(facts, function, store),
+            )
+
+
+def _is_array(facts: FileFacts, value: Value, depth: int = 8) -> bool:
+    """Whether a value is surely one array, not a tree of them."""
+    kind = facts.kind(value)
+    if kind == "array":
+        return True
+    if kind not in ("eager", "device", "array") or not depth:
+        return False
+    if value.op in ("bin", "unary"):
+        return kind == "eager"
+    if value.op == "updated":
+        return _is_array(facts, value.args[0], depth - 1)
+    if value.op in ("phi", "loop"):
+        return all(_is_array(facts, each, depth - 1) for each in value.args if each is not value)
+    if value.op != "call":
+        return False
+    callee = facts.callee(value.data)
+    name = callee.name or ""
+    if callee.wraps or callee.function is not None:
+        made = facts.returned(value)
+        return made is not None and not callee.wraps and _is_array(facts, made, depth - 1)
+    if name.startswith("."):
+        func = value.data.func
+        return name[1:] in ARRAY_METHODS and func.op == "attr" and _is_array(facts, func.args[0], depth - 1)
+    return result_of(name) == "array" and name != "jax.numpy.load"
+
+
+def _is_indexed_as_array(facts: FileFacts, base: Value, index: Value) -> bool:
+    """An argument of a traced function with an index that neither lists nor dictionaries take."""
+    while base.op == "updated":
+        base = base.args[0]
+    if base.op != "param" or facts.kind(base) != "traced" or index.op != "tuple":
+        return False
+    return any(part.op == "slice" for part in index.args)
+
+
+def _fix(facts: FileFacts, function: Function, store: Store) -> Fix | None:
+    """`x = x.at[index].set(value)`: safe where no other name can stand for the same array, and none of it is lost."""
+    statement, target = store.statement, store.node
+    if not isinstance(statement, (ast.Assign, ast.AugAssign)) or not isinstance(target, ast.Subscript):
+        return None
+    if isinstance(statement, ast.Assign) and (len(statement.targets) > 1 or statement.targets[0] is not target):
+        return None
+    own = isinstance(target.value, ast.Name) and _is_own(function, target.value.id)
+    if not own and not isinstance(target.value, ast.Attribute):
+        return None  # an assignment would make a name of this function's own
+    base, index, value = (_code(facts, each) for each in (target.value, target.slice, statement.value))
+    if "(" in base or "[" in base or "#" in _code(facts, statement) or isinstance(statement.value, ast.Yield):
+        return None
+    simple = store.index is not None and _is_simple(facts, store.index)
+    update, value = _update(store.augmented, f"{base}[{index}]", value, simple, statement.value)
+    edit = Edit(facts.location(statement), f"{base} = {base}.at[{index}].{update}({value})")
+    return Fix(f"use .at[].{update}()", (edit,), safe=own and simple and not _has_alias(function, store))
+
+
+def _update(operator: str | None, element: str, value: str, simple: bool, node: ast.expr) -> tuple[str, str]:
+    """The method of `.at[]` and its argument. An index that may name an element twice adds it once, as in NumPy."""
+    grouped = (
+        value if isinstance(node, (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript)) else f"({value})"
+    )
+    if operator is None:
+        return "set", value if not isinstance(node, ast.Tuple) else grouped
+    if simple and operator in _UPDATES:
+        return _UPDATES[operator], value
+    if simple and operator == "Sub":
+        return "add", f"-{grouped}"
+    return "set", f"{element} {_OPERATORS[operator]} {grouped}"
+
+
+def _code(facts: FileFacts, node: ast.AST) -> str:
+    place = facts.location(node)
+    start = facts.source.offset(place.line or 1, place.column or 1)
+    end = facts.source.offset(place.end_line or 1, place.end_column or 1)
+    return facts.source.text[start:end]
+
+
+def _is_simple(facts: FileFacts, index: Value) -> bool:
+    """Whether an index surely names no element twice: numbers and slices known while tracing."""
+    parts = index.args if index.op == "tuple" else (index,)
+    return all(part.op == "slice" or (part.op != "list" and facts.kind(part) == "static") for part in parts)
+
+
+def _is_own(function: Function, name: str) -> bool:
+    stores = [each for each in function.stores if each.kind in ("name", "global", "nonlocal") and each.name == name]
+    return all(each.kind == "name" for each in stores) and (bool(stores) or function.parameter(name) is not None)
+
+
+def _has_alias(function: Function, store: Store) -> bool:
+    """Whether the array also has another name, or lies in a container: there, it would have changed too."""
+    base = store.base
+    while base is not None and base.op == "updated":
+        base = base.args[0]
+    names = {each.name for each in function.stores if each.kind == "name" and each.value is base}
+    return len(names) > 1 or any(each.value is base and each.kind != "name" for each in function.stores)
+
+
+BAD = (
+    Example(
+        "arrays made here, in a traced function and on the host",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def fill(x):
+            out = jnp.zeros(3)
+            out[0] = x.sum()  # bad
+            out[1:] += 2.0  # bad
+            return out
+
+        def host():
+            table = jnp.arange(4) * 2
+            table[table > 2] = 0  # bad
+            return table
+        """,
+        raises="TypeError",
+        run="fill(jnp.ones(2))",
+    ),
+    Example(
+        "what a helper of another file gives",
+        """
+        import jax
+        from shapes import padded
+
+        def shift(x):
+            y = padded(x)
+            y[..., 0] -= x[0] * 2  # bad
+            return y
+
+        shifted = jax.vmap(shift)
+        """,
+        files={
+            "shapes.py": """
+            import jax.numpy as jnp
+
+            def padded(x):
+                return jnp.pad(x, 1)
+            """
+        },
+        raises="TypeError",
+        run="import jax.numpy as jnp\nshifted(jnp.ones((2, 3)))",
+    ),
+    Example(
+        "in a loop, an attribute, an argument indexed like an array",
+        """
+        from functools import partial
+        import jax
+        import jax.numpy as jnp
+
+        class Board:
+            def __init__(self, size):
+                self.cells = jnp.zeros((size, size))
+                self.cells[0, 0] = 1.0  # bad
+
+        def smooth(rounds, x):
+            y = jnp.tanh(x)
+            for i in range(rounds):
+                y[i] = y[i] * 0.5  # bad
+            x[:, 0] = 0.0  # bad
+            return x + y
+
+        smoothed = jax.jit(partial(smooth, 2))
+        """,
+        raises="TypeError",
+        run="smoothed(jnp.ones((2, 2)))",
+    ),
+)
+
+GOOD = (
+    Example(
+        "the functional update",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def fill(x):
+            out = jnp.zeros(3)
+            out = out.at[0].set(x.sum())
+            out = out.at[1:].add(2.0)
+            parts = [out, out * 2]
+            parts[0] = out - 1
+            named = {"a": out}
+            named["b"] = out * x[0]
+            return out, parts, named
+        """,
+        run="fill(jnp.ones(2))",
+    ),
+    Example(
+        "NumPy arrays",
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        apply = jax.jit(lambda x: x * 2)
+
+        def batches(data, size):
+            for i in range(0, len(data), size):
+                batch = np.zeros((size, 2))
+                batch[: len(data[i : i + size])] = 1.0
+                out = np.array(apply(jnp.asarray(batch)))
+                out[0, :] = 0.0
+                yield out
+        """,
+        run="list(batches(np.ones((4, 2)), 2))",
+    ),
+    Example(
+        "arguments that may be trees",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def step(state, batch):
+            state["step"] = state["step"] + 1
+            batch[0] = batch[0] * 2
+            carry = jax.tree.map(jnp.tanh, state)
+            carry["loss"] = batch[0].sum()
+            return carry, batch
+        """,
+        run="step({'step': jnp.zeros(())}, [jnp.ones(2), 1.0])",
+    ),
+    Example(
+        "a reference in a kernel, a variable of a module",
+        """
+        import jax
+        import jax.numpy as jnp
+        from flax import nnx
+        from jax.experimental import pallas as pl
+
+        def kernel(x_ref, o_ref):
+            o_ref[...] = x_ref[...] * 2
+            o_ref[0, :] = jnp.zeros(x_ref.shape[1])
+
+        def double(x):
+            return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), interpret=True)(x)
+
+        class Counter(nnx.Module):
+            def __init__(self):
+                self.count = nnx.Variable(jnp.array(0))
+
+            def __call__(self, x):
+                self.count[...] = self.count[...] + 1
+                return x
+        """,
+        run="double(jnp.ones((8, 128))); Counter()(1)",
+    ),
+)
+
+RULE = SourceRule(
+    code="JIT114",
+    name="array-item-assignment",
+    severity="error",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+    fix="safe",
+)

@@ -1,8 +1,8 @@
 """An element of a JAX array is assigned in place.
 
 ## What it does
-Reports `x[index] = value` and `x[index] += value` where `x` is surely a JAX array: the result of an array operation, in a
-traced function or on the host, or an argument of a traced function that is indexed as only arrays are.
+Reports `x[index] = value` and `x[index] += value` where `x` is surely a JAX array: the result of an array operation,
+in a traced function or on the host, or an argument of a traced function that is indexed as only arrays are.
 
 ## Why is this bad?
 JAX arrays are immutable: the statement raises TypeError (https://github.com/jax-ml/jax/issues/101,

@@ -40,6 +40,7 @@ of Flax, Equinox and Haiku modules, methods of objects that the trace itself mak
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
@@ -58,7 +59,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         if traced is None:
             continue
         for store in function.stores:
-            if store.kind == "name" or not facts.held(store.value) & TRACERS:
+            if store.kind == "name" or _is_functional(store) or not facts.held(store.value) & TRACERS:
                 continue
             place = _outlives(facts, function, store)
             if place is None or may_be_concrete(facts, store.block):
@@ -72,6 +73,13 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 help="return the value from the traced function, or hand it out with jax.debug.callback",
                 confidence="certain" if is_sure(traced) and "array" in facts.held(store.value) else "likely",
             )
+
+
+def _is_functional(store: Store) -> bool:
+    """Whether what a method like `update` gives back is used: those of containers give nothing."""
+    if store.kind != "method" or store.name == "setdefault":
+        return False
+    return not isinstance(store.statement, ast.Expr) or store.statement.value is not store.node
 
 
 def _outlives(facts: FileFacts, function: Function, store: Store) -> str | None:
@@ -341,6 +349,17 @@ GOOD = (
             aux.update(last=x)
             return hidden, aux
 
+        class Buffer:
+            def insert(self, state, x):
+                return state + x.sum()
+
+        buffer = Buffer()
+
+        @jax.jit
+        def collect(state, x):
+            state = buffer.insert(state, x * 2)
+            return state
+
         def accumulate(xs):
             def body(carry, x):
                 carry["total"] = carry["total"] + x.sum()
@@ -348,7 +367,7 @@ GOOD = (
 
             return jax.lax.scan(body, {"total": 0.0}, xs)
         """,
-        run="forward([jnp.ones((2, 2))], jnp.ones((1, 2))); accumulate(jnp.ones((3, 2)))",
+        run="forward([jnp.ones((2, 2))], jnp.ones((1, 2))); accumulate(jnp.ones((3, 2))); collect(0.0, jnp.ones(2))",
     ),
     Example(
         "static values, and callbacks",

@@ -1,0 +1,329 @@
+"""A traced function reads a large array that is no argument of it.
+
+## What it does
+Reports where a traced function reads an array of the module, or of a function round it, that is a mebibyte or larger
+by its literal shape, or that was loaded from a file. The compiled program tells the exact bytes: `contract-lint
+verify` adds them up. This is a hint.
+
+## Why is this bad?
+The array becomes a constant of the program: it is copied into it, folded by the compiler for seconds or minutes, held
+twice in memory, stored in every cached executable, and a new one is not seen
+(https://github.com/jax-ml/jax/issues/10596, https://github.com/jax-ml/jax/issues/14655).
+
+## Example
+    table = jnp.zeros((4096, 4096))
+
+    @jax.jit
+    def project(x):
+        return table @ x
+
+## Use instead
+    @jax.jit
+    def project(table, x):
+        return table @ x
+
+## What stays clean
+Small tables, masks and constants; arrays of unknown size; arrays made inside; arguments; host functions.
+
+## References
+- https://docs.jax.dev/en/latest/internals/constants.html
+- https://github.com/jax-ml/jax/issues/16278
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from math import prod
+
+from ....contracts.finding import Finding
+from ..facts import FileFacts
+from ..records import Function
+from ..rule import Example, SourceRule
+from ..values.value import Value, dotted
+
+LARGE = 2**20
+"""Bytes from which a constant is worth an argument. JAX itself warns from 2 GB on."""
+LOADED = 2**62
+_SHAPE_FIRST = frozenset({"zeros", "ones", "empty", "full"})
+_OF_FIRST = frozenset(
+    {
+        "array",
+        "asarray",
+        "device_put",
+        "tanh",
+        "sin",
+        "cos",
+        "exp",
+        "sqrt",
+        "abs",
+        "square",
+        "transpose",
+        "flip",
+        "roll",
+    }
+)
+_DRAWS = frozenset(
+    {"normal", "uniform", "standard_normal", "random", "random_sample", "gumbel", "bits", "randint", "integers"}
+)
+_LOADS = frozenset(
+    {"numpy.load", "jax.numpy.load", "numpy.loadtxt", "numpy.fromfile", "numpy.memmap", "numpy.genfromtxt"}
+)
+_ITEM = {
+    "float64": 8,
+    "int64": 8,
+    "bfloat16": 2,
+    "float16": 2,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool_": 1,
+    "bool": 1,
+}
+_KEEPS = frozenset({"astype", "reshape", "T", "copy", "transpose", "view"})
+
+
+def check(facts: FileFacts) -> Iterable[Finding]:
+    for function in facts.functions:
+        traced = facts.traced(function)
+        if traced is None or not traced.staged:
+            continue
+        seen: set[int] = set()
+        for node, name, value in _reads(facts, function):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            size = _bytes(facts, value)
+            if size is None or size < LARGE or not _is_outside(facts, function, value):
+                continue
+            told = "was loaded from a file" if size >= LOADED else f"holds {size / 2**20:.1f} MiB"
+            yield facts.finding(
+                RULE,
+                node,
+                f"`{name}` {told} and is read in a traced function: it becomes a constant of the program",
+                subject=f"{function.name}: {name}",
+                because=facts.why(function),
+                help="pass it as an argument; contract-lint verify tells the bytes of all constants",
+            )
+
+
+def _reads(facts: FileFacts, function: Function) -> Iterator[tuple[ast.AST, str, Value]]:
+    """The names of outer arrays in the code of a function, those of other files included."""
+    for read in function.reads:
+        if isinstance(read.node, ast.Name):
+            yield read.node, read.node.id, read.value
+    used = [(item.node, item.value.args[0]) for item in function.items if item.value.op == "item"]
+    used += [(each.node, part) for each in function.arithmetic for part in each.value.args]
+    used += [(call.node, part) for call in function.calls for part in (*call.args, *call.keywords.values())]
+    for node, value in used:
+        if value.op == "name" and (target := facts.program.resolve(value.data)) is not None and target.op != "name":
+            yield node, value.data.rpartition(".")[2], target
+
+
+def _is_outside(facts: FileFacts, function: Function, value: Value) -> bool:
+    """Whether an array is made by code that is not traced with the function."""
+    maker = value.data.function if value.op == "call" else None
+    if maker is None and value.op in ("bin", "attr", "item") and value.args:
+        return _is_outside(facts, function, value.args[0])
+    if maker is None or maker is function:
+        return False
+    return maker.name == "<module>" or facts.traced(maker) is None
+
+
+def _bytes(facts: FileFacts, value: Value, depth: int = 6) -> int | None:
+    """At least how many bytes an array has; LOADED where it came from a file, None where nothing is known."""
+    if not depth:
+        return None
+    if value.op == "bin":
+        parts = [_bytes(facts, each, depth - 1) for each in value.args]
+        return max((part for part in parts if part is not None), default=None)
+    if value.op == "attr":
+        return _bytes(facts, value.args[0], depth - 1) if value.data in _KEEPS else None
+    if value.op != "call":
+        return None
+    call = value.data
+    name = facts.callee(call).name
+    if name is None:
+        return None
+    if name in _LOADS:
+        return LOADED
+    module, _, last = name.rpartition(".")
+    if not module and call.func.op == "attr":
+        if last in _KEEPS:
+            return _bytes(facts, call.func.args[0], depth - 1)
+        return _elements(facts, call.argument(0, "size"), call) if last in _DRAWS else None
+    if module in ("jax.numpy", "numpy", "jax", "jax.nn") and last in _OF_FIRST and call.args:
+        return _bytes(facts, call.args[0], depth - 1)
+    if module in ("jax.numpy", "numpy"):
+        if last in _SHAPE_FIRST:
+            return _elements(facts, call.argument(0, "shape"), call)
+        if last in ("eye", "identity"):
+            rows = facts.constant(call.argument(0, "N"))
+            return rows * rows * 4 if type(rows) is int else None
+        if last == "arange" and len(call.args) == 1:
+            return _elements(facts, call.args[0], call)
+    if module in ("jax.random", "numpy.random") and last in _DRAWS:
+        at = 1 if module == "jax.random" else 0 if last in ("standard_normal", "random", "random_sample") else 2
+        return _elements(facts, call.argument(at, "shape" if module == "jax.random" else "size"), call)
+    if module == "numpy.random" and last in ("rand", "randn"):
+        sizes = [facts.constant(each) for each in call.args]
+        return prod(sizes) * 8 if sizes and all(type(each) is int for each in sizes) else None
+    return None
+
+
+def _elements(facts: FileFacts, shape: Value | None, call: object) -> int | None:
+    found = facts.constant(shape) if shape is not None else facts.MISSING
+    sizes = (found,) if type(found) is int else found
+    if not isinstance(sizes, tuple) or not all(type(each) is int for each in sizes):
+        return None
+    dtype = getattr(call, "keywords", {}).get("dtype")
+    name = (dotted(dtype) or "").rpartition(".")[2] if dtype is not None else ""
+    return prod(sizes) * _ITEM.get(name, 4)
+
+
+BAD = (
+    Example(
+        "an array of the module, read in the body of a loop",
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        table = jnp.array(np.random.default_rng(0).standard_normal((512, 1024)))
+
+        @jax.jit
+        def project(x):
+            def body(i, out):
+                return out.at[i].set((table[i] * x).sum())  # bad
+
+            return jax.lax.fori_loop(0, 8, body, jnp.zeros(8))
+        """,
+        run="assert sum(v.nbytes for v in jax.make_jaxpr(project)(jnp.ones(1024)).jaxpr.consts) >= 0",
+    ),
+    Example(
+        "of another file",
+        """
+        from functools import partial
+        import jax
+        from tables import WEIGHTS
+
+        def project(scale, x):
+            return (x @ WEIGHTS) * scale  # bad
+
+        projected = jax.jit(partial(project, 2.0))
+        """,
+        files={
+            "tables.py": """
+            import jax.numpy as jnp
+
+            SIZE = 1024
+            WEIGHTS = jnp.ones((SIZE, SIZE), dtype=jnp.float32) * 0.5
+            """
+        },
+        run="import jax.numpy as jnp\nprojected(jnp.ones(1024))",
+    ),
+    Example(
+        "loaded, and closed over by a step",
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        def train(path, params):
+            data = jnp.asarray(np.load(path))
+
+            def rows(i):
+                return jax.lax.dynamic_slice_in_dim(data, i * 2, 2)  # bad
+
+            @jax.jit
+            def step(params, i):
+                return params - rows(i).mean()
+
+            for i in range(2):
+                params = step(params, i)
+            return params
+        """,
+    ),
+)
+
+GOOD = (
+    Example(
+        "small tables",
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        mask = jnp.tril(jnp.ones((64, 64)))
+        weights = np.linspace(0.0, 1.0, 16)
+        codes = jnp.zeros((256, 4), dtype=jnp.int8)
+
+        @jax.jit
+        def attend(x):
+            return (x @ mask) * weights[0] + codes.sum()
+        """,
+        run="attend(jnp.ones(64))",
+    ),
+    Example(
+        "arguments",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        table = jnp.zeros((1024, 1024))
+
+        @jax.jit
+        def project(table, x):
+            return table @ x
+
+        def run(x):
+            return project(table, x)
+        """,
+        run="run(jnp.ones(1024))",
+    ),
+    Example(
+        "made inside",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def pad(x):
+            grid = jnp.zeros((1024, 1024))
+
+            def body(i, grid):
+                return grid.at[i].add(x)
+
+            return jax.lax.fori_loop(0, 4, body, grid) + grid
+        """,
+        run="pad(jnp.ones(1024))",
+    ),
+    Example(
+        "of unknown size, and on the host",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def make(shape):
+            table = jnp.zeros(shape)
+            return jax.jit(lambda x: table @ x)
+
+        data = jnp.ones((1024, 1024))
+
+        def host():
+            return make((2, 2))(jnp.ones(2)), data.sum()
+        """,
+        run="host()",
+    ),
+)
+
+RULE = SourceRule(
+    code="JIT111",
+    name="closed-over-array",
+    severity="warning",
+    confidence="likely",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+)

@@ -1,0 +1,247 @@
+"""A compiled function talks to the host in every run.
+
+## What it does
+Reports `jax.debug.print`, `jax.debug.callback` and `jax.debug.breakpoint` that stand without a condition in a traced
+function, and `jax.pure_callback` and `io_callback` in the body of a compiled loop.
+
+## Why is this bad?
+Every run copies the values to the host and waits its turn there; on several devices each one calls. A print that was
+left in costs more than the step, and hinders the compiler round it (https://github.com/jax-ml/jax/issues/25842). A
+callback in the body of a loop waits once in every round. What is compiled in can be counted: `contract-lint verify`
+lists the callbacks of a step.
+
+## Example
+    @jax.jit
+    def step(params, batch):
+        loss = jnp.mean((batch @ params) ** 2)
+        jax.debug.print("loss {}", loss)
+        return params - loss, loss
+
+## Use instead
+    @partial(jax.jit, static_argnames="verbose")
+    def step(params, batch, verbose=False):
+        loss = jnp.mean((batch @ params) ** 2)
+        if verbose:
+            jax.debug.print("loss {}", loss)
+        return params - loss, loss
+
+Or return the value and print it on the host, every so many steps.
+
+## What stays clean
+Calls behind a condition of Python, a branch of `jax.lax.cond` (it calls only when taken), functions whose own name says
+that they print, report or check, one callback per run that computes what JAX cannot, host code, tests.
+
+## References
+- https://docs.jax.dev/en/latest/external-callbacks.html
+- https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ..facts import FileFacts
+from ..records import Block, Function
+from ..rule import Example, SourceRule
+from ..traced import Traced
+
+_DEBUG = frozenset({"jax.debug.print", "jax.debug.callback", "jax.debug.breakpoint"})
+_CALLBACKS = frozenset(
+    {
+        "jax.pure_callback",
+        "jax.experimental.io_callback",
+        "jax.experimental.pure_callback",
+        "jax.experimental.host_callback.call",
+        "jax.experimental.host_callback.id_tap",
+    }
+)
+_LOOPS = re.compile(r"\b(scan|fori_loop|while_loop|lax\.map)\(")
+_BRANCHES = re.compile(r"\b(cond|switch)\(")
+_MEANT = re.compile(
+    r"(?i)print|debug|log(?!i)|report|callback|check|assert|warn|progress|trace|dump|inspect|breakpoint|tap"
+)
+
+
+def check(facts: FileFacts) -> Iterable[Finding]:
+    if facts.is_test:
+        return
+    for function in facts.functions:
+        traced = facts.traced(function)
+        if traced is None or not traced.staged:
+            continue
+        for call in function.calls:
+            name = facts.callee(call).name
+            if name not in _DEBUG and name not in _CALLBACKS:
+                continue
+            if name in _CALLBACKS and not _in_loop(traced):
+                continue
+            if _has_condition(call.block) or _is_meant(function) or any(_BRANCHES.search(w.text) for w in traced.chain):
+                continue
+            where = "in every round of a compiled loop" if _in_loop(traced) else "in every run of the program"
+            yield facts.finding(
+                RULE,
+                call.node,
+                f"{name} calls the host {where}",
+                subject=f"{function.name}: {name}",
+                because=facts.why(function),
+                help="put it behind a static flag, return the value, or count the callbacks with contract-lint verify",
+            )
+
+
+def _in_loop(traced: Traced) -> bool:
+    return any(_LOOPS.search(each.text) for each in traced.chain)
+
+
+def _has_condition(block: Block) -> bool:
+    """Whether something decides if the call is made: a condition, or the handler of an exception."""
+    return any(each.arm in ("then", "else") or each.arm.startswith(("except", "case")) for each in block.chain())
+
+
+def _is_meant(function: Function) -> bool:
+    return any(_MEANT.search(each.name) is not None for each in function.chain() if not each.is_module)
+
+
+BAD = (
+    Example(
+        "a print that was left in",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def step(params, batch):
+            loss = jnp.mean((batch @ params) ** 2)
+            jax.debug.print("loss {}", loss)  # bad
+            return params - loss
+        """,
+        run="step(jnp.ones(2), jnp.ones((2, 2)))",
+    ),
+    Example(
+        "in a helper of another file, under an alias",
+        """
+        import jax
+        from layers import dense
+
+        forward = jax.jit(lambda w, x: dense(w, x) * 2)
+        """,
+        files={
+            "layers.py": """
+            from jax import debug as jdebug
+            import jax.numpy as jnp
+
+            def dense(w, x):
+                y = jnp.tanh(x @ w)
+                jdebug.callback(lambda v: None, y.mean())  # bad
+                return y
+            """
+        },
+        run="import jax.numpy as jnp\nforward(jnp.ones((2, 2)), jnp.ones((1, 2)))",
+    ),
+    Example(
+        "each round of a compiled loop waits for the host",
+        """
+        from functools import partial
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+        from jax.experimental import io_callback
+
+        def roll(write, xs):
+            def body(carry, x):
+                y = jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x)  # bad
+                io_callback(write, None, y)  # bad
+                return carry + y, y
+
+            return jax.lax.scan(body, jnp.zeros(()), xs)
+
+        rolled = jax.jit(partial(roll, print))
+        """,
+        run="rolled(jnp.ones(2))",
+    ),
+)
+
+GOOD = (
+    Example(
+        "behind a flag",
+        """
+        from functools import partial
+        import jax
+        import jax.numpy as jnp
+
+        @partial(jax.jit, static_argnames="verbose")
+        def step(params, batch, verbose=False):
+            loss = jnp.mean((batch @ params) ** 2)
+            if verbose:
+                jax.debug.print("loss {}", loss)
+            return params - loss
+        """,
+        run="step(jnp.ones(2), jnp.ones((2, 2)))",
+    ),
+    Example(
+        "only when it happens",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def step(x):
+            def shout(v):
+                jax.debug.print("not finite {}", v)
+
+            jax.lax.cond(jnp.isfinite(x).all(), lambda v: None, shout, x)
+            jax.lax.cond(x.sum() > 3, lambda v: jax.debug.print("large {}", v), lambda v: None, x)
+            return x * 2
+        """,
+        run="step(jnp.ones(2))",
+    ),
+    Example(
+        "a function that is there to print",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def print_norm(x):
+            jax.debug.print("norm {}", jnp.linalg.norm(x))
+
+        def step(x, debug):
+            if debug:
+                print_norm(x)
+            return x * 2
+
+        stepped = jax.jit(step, static_argnums=1)
+        """,
+        run="stepped(jnp.ones(2), True)",
+    ),
+    Example(
+        "one call for what JAX cannot compute, and prints on the host",
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        @jax.jit
+        def solve(x):
+            return jax.pure_callback(np.linalg.inv, jax.ShapeDtypeStruct(x.shape, x.dtype), x) @ x
+
+        def train(x):
+            for step in range(2):
+                x = solve(x)
+                jax.debug.print("x {}", x)
+            print(x)
+        """,
+        run="train(jnp.eye(2))",
+    ),
+)
+
+RULE = SourceRule(
+    code="JIT118",
+    name="host-callback-in-step",
+    severity="warning",
+    confidence="likely",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+)

@@ -89,6 +89,7 @@ def _terms(eqn: Any) -> Iterator[tuple[int, Any]]:
         (contracted, _), _ = eqn.params["dimension_numbers"]
         yield math.prod(first.shape[axis] for axis in contracted), first
     elif name == "scan":
-        start = eqn.params["num_consts"]
-        for variable in eqn.invars[start : start + eqn.params["num_carry"]]:
-            yield eqn.params["length"], variable.aval
+        # What is stacked has one dimension more outside than in the body. JAX 0.12 no longer counts what is carried.
+        for outside, inside in zip(eqn.outvars, open_jaxpr(eqn.params["jaxpr"]).outvars, strict=True):
+            if outside.aval.shape == inside.aval.shape:
+                yield eqn.params["length"], outside.aval

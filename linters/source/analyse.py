@@ -9,11 +9,9 @@ outside_facts(prog, path)  -> tuple            all that a file's findings depend
 from __future__ import annotations
 
 import gc
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import PurePosixPath
 
 from ...contracts.finding import Finding, Location, sort_key, tell_apart
@@ -94,35 +92,6 @@ def analyse_file(source: SourceText, program: Program, module: Module | None = N
             return made
         module = made
     return FileFacts(module, program)
-
-
-def outside_facts(program: Program, path: str) -> tuple[str, ...]:
-    """What the findings of one file depend on beyond its text: its traced functions, and all that its names lead to."""
-    summary = next((each for each in program.files.values() if each.path == path), None)
-    if summary is None:
-        return ()
-    told = [
-        f"{id} {traced.transform} {traced.staged} {sorted(traced.parameters.items())} {traced}"
-        for id in summary.data["functions"]
-        if (traced := program.traced_functions.get(id)) is not None
-    ]
-    places = ((id, program.repeated(id)) for id in summary.data["functions"])
-    told += ["x64"] if program.x64 else []
-    told += [f"{id} repeated {place}" for id, place in places if place is not None]
-    seen: set[str] = {summary.module}
-    stack = [summary]
-    digests: list[str] = []
-    while stack:
-        file = stack.pop()
-        for name in file.data["imports"]:
-            found = program.module(name)
-            parent = program.module(name.rpartition(".")[0])
-            for each in (found, parent):
-                if each is not None and each.module not in seen:
-                    seen.add(each.module)
-                    stack.append(each)
-                    digests.append(f"{each.module} {each.digest}")
-    return (*sorted(told), *sorted(digests))
 
 
 def check_file(facts: FileFacts, selected: Sequence[SourceRule]) -> list[Finding]:
@@ -218,8 +187,3 @@ def why(program: Program, path: str, line: int) -> list[str]:
         return [f"{name} is not traced by anything known here"]
     states = [f"{parameter}: {state}" for parameter, state in traced.parameters.items()]
     return [f"{traced} ({name})", *(["parameters: " + ", ".join(states)] if states else [])]
-
-
-def digest_of(facts: tuple[str, ...]) -> str:
-    """A short name of outside facts, for caches."""
-    return blake2b(json.dumps(facts).encode(), digest_size=12).hexdigest()

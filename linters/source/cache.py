@@ -21,6 +21,8 @@ FOLDER = ".contract-lint"
 NAME = "source.cache"
 FORMAT = "contract-lint source cache 1"
 MOST_ENTRIES = 50_000
+WHOLE = "*"
+"""The entry that is of no file: it says for which program all findings hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Cache:
         """Writes the file if anything changed, in one step; files that are gone are forgotten. Never fails."""
         if self._path is None or not self._changed:
             return
-        kept = [line for file, line in self._lines.items() if os.path.exists(file)]
+        kept = [line for file, line in self._lines.items() if file == WHOLE or os.path.exists(file)]
         part = f"{self._path}.{os.getpid()}.part"
         try:
             _make_folder(os.path.dirname(self._path))

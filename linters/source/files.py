@@ -104,7 +104,7 @@ def _below(top: str, exclude: Callable[[str], bool], skipped: list[_Skipped]) ->
             if why is None and exclude(name):
                 why = ""
             if why is None and ignored(path, is_folder):
-                why = "that git ignores"
+                why = ""
             if why is not None:
                 skipped.append(_Skipped(why, name, is_folder))
             elif entry.is_symlink():

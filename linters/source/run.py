@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...contracts.finding import Finding, Location
 from ...contracts.problems import UNPARSEABLE
-from .cache import Cache, Entry, dump_findings, load_findings, stamp
+from .cache import WHOLE, Cache, Entry, dump_findings, load_findings, stamp
 from .options import SourceOptions
 from .text import SourceText
 
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from .program import Program
     from .summary import FileSummary
 
+FAILED = "failed: "
 HELD = 120
 """Files whose trees stay in memory between the rounds: those of a usual repository are read once."""
-WHOLE = "*"
-"""The entry of the cache that says for which program its findings hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,8 @@ def analysed(sources: Sequence[SourceText], context: Sequence[SourceText], run: 
         _summarise(tasks, run)
         _judge(tasks, len(sources), run)
     for task in tasks:
-        if task.entry is not None:
+        # What we failed at is tried again.
+        if task.entry is not None and not any(each.subject.startswith(FAILED) for each in task.findings or ()):
             cache.put(task.key, task.entry)
     cache.put(WHOLE, Entry(whole, "", "", ""))
     cache.save()
@@ -188,15 +188,22 @@ def _summary(task: Task, hold: bool) -> tuple[Entry, list[Finding] | None]:
 
 def _judge(tasks: list[Task], judged: int, run: Run) -> None:
     """The findings of the first `judged` tasks, out of the cache where all that they depend on is the same."""
-    from .analyse import digest_of, outside_facts
+    from .outside import Outside
     from .program import link
 
     program = link((task.summary for task in tasks if task.summary is not None), run.options)
+    # An entry's summary is the JSON of it: its digest costs nothing to speak of.
+    digests = {
+        task.summary.module: blake2b(task.entry.summary.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        for task in tasks
+        if task.summary is not None and task.entry is not None
+    }
+    outside_of = Outside(program, digests)
     todo = []
     for task in tasks[:judged]:
         if task.summary is None or task.entry is None:
             continue
-        outside = digest_of((task.source.path, *outside_facts(program, task.source.path)))
+        outside = outside_of.of(task.source.path)
         if task.entry.outside == outside:
             task.findings = load_findings(task.entry.findings, task.source.path)
         if task.findings is None:
@@ -247,7 +254,7 @@ def failed(source: SourceText, error: Exception) -> Finding:
     return UNPARSEABLE.at(
         Location(source.path, 1),
         f"contract-lint failed at this file: {type(error).__name__}: {str(error)[:200]}{where}",
-        subject=f"failed: {type(error).__name__}{where}",
+        subject=f"{FAILED}{type(error).__name__}{where}",
         help="this is a bug in contract-lint; please report it with the file",
     )
 

@@ -1,0 +1,96 @@
+"""What a file's findings depend on beyond its own text: whether its functions are traced, and all that it imports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+
+from .program import Program
+from .summary import FileSummary
+
+
+class Outside:
+    """Names that change when something changes that a file's findings may depend on, for every file of a program.
+
+    `digests` holds those of the summaries by module where they are known already; making one takes its whole JSON.
+    """
+
+    def __init__(self, program: Program, digests: Mapping[str, str] | None = None) -> None:
+        self._program = program
+        known = digests or {}
+        self._own = {module: known.get(module) or each.digest for module, each in program.files.items()}
+        self._by_path = {each.path: each for each in program.files.values()}
+        self._below = self._reached()
+
+    def of(self, path: str) -> str:
+        """The name of all that the findings of one file depend on beyond its text."""
+        summary = self._by_path.get(path)
+        if summary is None:
+            return ""
+        imported = sorted({self._below[module] for module in self._imports(summary)})
+        facts = (path, summary.module, *sorted(self._told(summary)), *imported)
+        return blake2b(json.dumps(facts).encode(), digest_size=12).hexdigest()
+
+    def _told(self, summary: FileSummary) -> Iterator[str]:
+        """What the whole program says of the functions of a file."""
+        program = self._program
+        if program.x64:
+            yield "x64"
+        for id in summary.data["functions"]:
+            traced = program.traced_functions.get(id)
+            if traced is not None:
+                yield f"{id} {traced.transform} {traced.staged} {sorted(traced.parameters.items())} {traced}"
+            place = program.repeated(id)
+            if place is not None:
+                yield f"{id} repeated {place}"
+
+    def _imports(self, summary: FileSummary) -> list[str]:
+        """The files of the program that a file imports, or imports from, in a fixed order."""
+        found = {}
+        for name in summary.data["imports"]:
+            for each in (self._program.module(name), self._program.module(name.rpartition(".")[0])):
+                if each is not None and each.module != summary.module:
+                    found[each.module] = None
+        return sorted(found)
+
+    def _reached(self) -> dict[str, str]:
+        """For each module a name of its summary and of all that it leads to.
+
+        Modules that import each other in a circle lead to the same, so circles are found first (Tarjan's algorithm,
+        without recursion) and share a name, which is made of their own digests and the names of what they lead to.
+        """
+        graph = {module: self._imports(each) for module, each in self._program.files.items()}
+        names: dict[str, str] = {}
+        index: dict[str, int] = {}
+        low: dict[str, int] = {}
+        stack: list[str] = []
+        for start in graph:
+            if start in index:
+                continue
+            trail = [(start, iter(graph[start]))]
+            index[start] = low[start] = len(index)
+            stack.append(start)
+            while trail:
+                module, following = trail[-1]
+                for each in following:
+                    if each not in index:
+                        index[each] = low[each] = len(index)
+                        stack.append(each)
+                        trail.append((each, iter(graph[each])))
+                        break
+                    if each not in names:
+                        low[module] = min(low[module], index[each])
+                else:
+                    trail.pop()
+                    if trail:
+                        parent = trail[-1][0]
+                        low[parent] = min(low[parent], low[module])
+                    if low[module] == index[module]:
+                        circle = stack[stack.index(module) :]
+                        del stack[len(stack) - len(circle) :]
+                        led = {names[each] for member in circle for each in graph[member] if each in names}
+                        parts = (*sorted(f"{each} {self._own[each]}" for each in circle), *sorted(led))
+                        name = blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
+                        names.update(dict.fromkeys(circle, name))
+        return names

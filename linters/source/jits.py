@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .callee import Callee, Wrapped
-from .calling import PARTIAL
-from .records import Block, Call, Function
-from .transforms import COMPILES, WRAPPERS
+from .records import Call, Function
+from .transforms import COMPILES
 from .values.value import Value
 
 if TYPE_CHECKING:
@@ -60,60 +59,6 @@ def jits(facts: FileFacts, names: frozenset[str] = COMPILES) -> Iterator[Jit]:
 def given_by_keyword(call: Call) -> Value | None:
     """The function that a transform is given by its keyword."""
     return next((call.keywords[name] for name in ("fun", "f", "func", "fn") if name in call.keywords), None)
-
-
-class Fresh:
-    """A function object that is made anew whenever the code comes by: `what` it is, the `block` where it is made."""
-
-    __slots__ = ("block", "value", "what")
-
-    def __init__(self, what: str, block: Block | None, value: Value) -> None:
-        self.what = what
-        self.block = block
-        self.value = value
-
-
-def fresh(facts: FileFacts, value: Value, function: Function, depth: int = 0) -> Fresh | None:
-    """What makes a function value a new object in each run of `function`; None where it lives longer, or is not known.
-
-    JAX knows functions by identity and equality: a lambda, a function defined here, a partial and what a transform
-    gives are equal to none that was made before.
-    """
-    if depth > 4:
-        return None
-    if value.op == "function":
-        inner: Function = value.data
-        if inner.parent is not function or function.is_module or inner.owner is not None:
-            return None
-        what = "a lambda made here" if inner.name.startswith("<") else f"{inner.name}(), a function made here"
-        return Fresh(what, inner.defined_in, value)
-    if value.op == "call":
-        call: Call = value.data
-        if call.function is not function or function.is_module:
-            return None
-        maker = facts.callee(call)
-        if maker.wraps or maker.name is None:
-            return None
-        last = maker.name.rpartition(".")[2]
-        if maker.name in PARTIAL or maker.name in WRAPPERS:
-            if call.decorates is not None:
-                return fresh(facts, call.args[0], function, depth + 1) if call.args else None
-            given = call.args[0] if call.args else given_by_keyword(call)
-            what = f"a {last} made here" if maker.name in PARTIAL else f"what {last} makes here"
-            return Fresh(what, call.block, value) if given is not None else None
-        if maker.function is not None and not _remembers(facts, maker.function.id):
-            made = facts.returned(value)
-            inner_one = facts.program.function(made.data) if made is not None and made.op == "ref" else None
-            partial = made is not None and made.op == "call" and facts.callee(made.data.func).name in PARTIAL
-            if partial or (inner_one is not None and inner_one.parent == maker.function.id):
-                return Fresh(f"a function that {maker.function.name}() makes", call.block, value)
-    return None
-
-
-def _remembers(facts: FileFacts, id: str) -> bool:
-    """Whether a decorator keeps what the function returned before."""
-    function = facts.program.function(id)
-    return function is not None and any("cache" in str(each) for each in function.data.get("d", ()))
 
 
 def static_arguments(facts: FileFacts, call: Call) -> Iterator[tuple[str, Value]]:

@@ -108,7 +108,7 @@ import jax.numpy as jnp
 
 @partial(jax.jit, static_argnums=(1,))
 def init(key, sizes):
-    return [jax.random.normal(key, (size,)) for size in sizes]
+    return [jax.random.normal(each, (size,)) for each, size in zip(jax.random.split(key, len(sizes)), sizes)]
 """
 
 BAD = (

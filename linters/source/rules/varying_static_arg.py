@@ -41,14 +41,13 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
-from ..jits import fresh, static_arguments
+from ..jits import static_arguments
 from ..keys import same
+from ..rebuilt import few_rounds, fresh
 from ..records import Call, Loop
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
 
-FEW = 12
-"""A loop over so many constants is taken for a choice of variants."""
 _CLOCKS = frozenset({
     "time.time", "time.perf_counter", "time.monotonic", "time.time_ns", "datetime.datetime.now", "uuid.uuid4",
     "random.random", "random.randint", "random.uniform", "random.randrange", "numpy.random.rand",
@@ -131,25 +130,10 @@ def _counter(facts: FileFacts, loop: Loop, element: Value) -> str | None:
         name = dotted(iterable.data.func)
     if name == "builtins.enumerate" and element.args[0].op == "unknown":
         source = iterable.data.args[0] if iterable.data.args else None
-        return None if source is not None and _short(facts, source) else "the counter of the loop"
+        return None if source is not None and few_rounds(facts, source) else "the counter of the loop"
     if name in ("builtins.range", "tqdm.trange", "tqdm.auto.trange"):
-        return None if _short(facts, iterable) else "the counter of the loop"
+        return None if few_rounds(facts, iterable) else "the counter of the loop"
     return "the counter of the loop" if name == "itertools.count" else None
-
-
-def _short(facts: FileFacts, iterable: Value) -> bool:
-    """Whether it has a few elements that the code shows."""
-    if iterable.op in ("tuple", "list", "set", "dict", "const"):
-        return True
-    if iterable.op != "call" or dotted(iterable.data.func) != "builtins.range":
-        return False
-    bounds = [facts.constant(each) for each in iterable.data.args]
-    if not all(type(each) is int for each in bounds) or not bounds:
-        return False
-    try:
-        return len(range(*bounds)) <= FEW
-    except (ValueError, OverflowError):
-        return False
 
 
 def _known_long(loop: Loop) -> bool:

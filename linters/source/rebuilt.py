@@ -1,0 +1,251 @@
+"""Functions that are made anew each time the code comes by, and compiled anew with that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from .calling import PARTIAL
+from .jits import given_by_keyword
+from .records import Block, Call, Function, Loop
+from .transforms import COMPILES, WRAPPERS
+from .values.value import Value, dotted
+
+if TYPE_CHECKING:
+    from .facts import FileFacts
+
+FEW = 12
+"""A loop over so many constants is taken for a choice of variants."""
+
+
+class Fresh:
+    """A function object that is made anew whenever the code comes by: `what` it is, the `block` where it is made."""
+
+    __slots__ = ("block", "value", "what")
+
+    def __init__(self, what: str, block: Block | None, value: Value) -> None:
+        self.what = what
+        self.block = block
+        self.value = value
+
+
+def fresh(facts: FileFacts, value: Value, function: Function, depth: int = 0) -> Fresh | None:
+    """What makes a function value a new object in each run of `function`; None where it lives longer, or is not known.
+
+    JAX knows functions by identity and equality: a lambda, a function defined here, a partial and what a transform
+    gives are equal to none that was made before.
+    """
+    if depth > 4:
+        return None
+    if value.op == "function":
+        inner: Function = value.data
+        if inner.parent is not function or function.is_module or inner.owner is not None:
+            return None
+        what = "a lambda made here" if inner.name.startswith("<") else f"{inner.name}(), a function made here"
+        return Fresh(what, inner.defined_in, value)
+    if value.op == "call":
+        call: Call = value.data
+        if call.function is not function or function.is_module:
+            return None
+        maker = facts.callee(call)
+        if maker.wraps or maker.name is None:
+            return None
+        last = maker.name.rpartition(".")[2]
+        if maker.name in PARTIAL or maker.name in WRAPPERS:
+            if call.decorates is not None:
+                return fresh(facts, call.args[0], function, depth + 1) if call.args else None
+            given = call.args[0] if call.args else given_by_keyword(call)
+            what = f"a {last} made here" if maker.name in PARTIAL else f"what {last} makes here"
+            return Fresh(what, call.block, value) if given is not None else None
+        if maker.function is not None and not _remembers(facts, maker.function.id):
+            made = facts.returned(value)
+            inner_one = facts.program.function(made.data) if made is not None and made.op == "ref" else None
+            partial = made is not None and made.op == "call" and facts.callee(made.data.func).name in PARTIAL
+            if partial or (inner_one is not None and inner_one.parent == maker.function.id):
+                return Fresh(f"a function that {maker.function.name}() makes", call.block, value)
+    return None
+
+
+def _remembers(facts: FileFacts, id: str) -> bool:
+    """Whether a decorator keeps what the function returned before."""
+    function = facts.program.function(id)
+    return function is not None and any("cache" in str(each) for each in function.data.get("d", ()))
+
+
+def few_rounds(facts: FileFacts, iterable: Value | None) -> bool:
+    """Whether a loop runs over a few elements that the code shows: a choice of variants, not a stream."""
+    if iterable is None:
+        return False
+    if iterable.op in ("tuple", "list", "set", "dict", "const"):
+        return True
+    if iterable.op != "call" or dotted(iterable.data.func) != "builtins.range":
+        name = dotted(iterable.data.func) if iterable.op == "call" else None
+        if name in ("builtins.enumerate", "builtins.zip", "builtins.reversed", "itertools.product", "builtins.sorted"):
+            return any(few_rounds(facts, each) for each in iterable.data.args)
+        return False
+    bounds = [facts.constant(each) for each in iterable.data.args]
+    if not bounds or not all(type(each) is int for each in bounds):
+        return False
+    try:
+        return len(range(*bounds)) <= FEW
+    except (ValueError, OverflowError):
+        return False
+
+
+class Rebuilt:
+    """A compiled function that is made from a fresh one: `what` is compiled, `call` makes it in `function`.
+
+    `block` is where the fresh function itself is made.
+    `captured` are the values round it that it depends on. `uses` are the calls of it in `function`; `escapes` says that
+    it is returned, kept or handed on as well.
+    """
+
+    __slots__ = ("block", "call", "captured", "escapes", "function", "options", "uses", "what")
+
+    def __init__(
+        self, call: Call, what: str, captured: list[Value], options: Mapping[str, Value], block: Block | None = None
+    ) -> None:
+        self.call = call
+        self.block = block or call.block
+        self.function: Function = call.function
+        self.what = what
+        self.captured = captured
+        self.options = options
+        made = call.result
+        outside = [each for each in self.function.calls if each is not call]
+        self.uses = [each for each in outside if _leads_to(each.func, made) and not _is_attribute(each.func)]
+        self.escapes = (
+            any(_leads_to(each.value, made) for each in self.function.returns if each.kind != "end")
+            or any(each.kind != "name" and _leads_to(each.value, made) for each in self.function.stores)
+            or any(
+                _leads_to(given, made)
+                for each in outside
+                for given in (*each.args, *each.keywords.values(), *((each.func,) if _is_attribute(each.func) else ()))
+            )
+        )
+
+
+def rebuilt(facts: FileFacts) -> Iterator[Rebuilt]:
+    """The places of a file, on the host, where a compiled function is made anew on each run of the code."""
+    nested: dict[Function, list[Function]] = {}
+    for each in facts.functions:
+        if each.parent is not None:
+            nested.setdefault(each.parent, []).append(each)
+    for function in facts.functions:
+        if facts.traced(function) is not None:
+            continue
+        for call in function.calls:
+            found = _rebuilt(facts, call, nested)
+            if found is None:
+                continue
+            inner = [each for child in nested.get(function, ()) for each in _family(child, nested)]
+            if any(read.value is call.result for each in inner for read in each.reads):
+                found.escapes = True
+            yield found
+
+
+def _rebuilt(facts: FileFacts, call: Call, nested: Mapping[Function, list[Function]]) -> Rebuilt | None:
+    function = call.function
+    maker = facts.callee(call)
+    if maker.name in COMPILES and not maker.wraps:
+        made = facts.callee(call.result)
+        given = maker.bound[0] if maker.bound else call.argument(0) or given_by_keyword(call)
+        if given is None or not made.wraps or made.wraps[0].value is not call.result:
+            return None
+        options = made.wraps[0].options
+        if given.op == "attr" and made.bound and made.instance is not None and not function.is_module:
+            return Rebuilt(call, f"the bound method {made.name}", [given.args[0]], options)
+        new = fresh(facts, given, function)
+        return Rebuilt(call, new.what, captured(facts, new.value, nested), options, new.block) if new else None
+    if maker.function is None or maker.wraps or maker.cls is not None or function.is_module:
+        return None
+    made = facts.callee(call.result)
+    if made.jit is None or made.function is None or _remembers(facts, maker.function.id):
+        return None
+    inner = facts.program.function(made.function.id)
+    if inner is None or inner.parent != maker.function.id or call.decorates is not None:
+        return None
+    return Rebuilt(call, f"a function that {maker.function.name}() makes", [*call.args, *call.keywords.values()], {})
+
+
+def captured(facts: FileFacts, value: Value, nested: Mapping[Function, list[Function]]) -> list[Value]:
+    """The values of the code round a fresh function that it depends on: closed over, or bound by partial."""
+    found: list[Value] = []
+    seen: set[int] = set()
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if id(each) in seen or len(seen) > 200:
+            continue
+        seen.add(id(each))
+        if each.op == "function":
+            family = list(_family(each.data, nested))
+            for inner in family:
+                found += [read.value for read in inner.reads if _from_outside(read.value, family)]
+                for call in inner.calls:
+                    todo += [part for part in (call.func, *call.args, *call.keywords.values()) if part.op == "function"]
+        elif each.op == "call":
+            made: Call = each.data
+            todo += [part for part in (*made.args, *made.keywords.values())]
+        elif each.op not in ("const", "name", "class", "ref"):
+            found.append(each)
+    return found
+
+
+def _family(function: Function, nested: Mapping[Function, list[Function]]) -> Iterator[Function]:
+    """A function and all that are defined in it."""
+    yield function
+    for each in nested.get(function, ()):
+        yield from _family(each, nested)
+
+
+def _from_outside(value: Value, family: list[Function], depth: int = 0) -> bool:
+    if depth > 8 or value.op in ("const", "name", "class", "ref", "function"):
+        return False
+    if value.op == "param":
+        return value.data.function not in family
+    if value.op == "call":
+        return value.data.function not in family
+    return any(_from_outside(each, family, depth + 1) for each in value.args)
+
+
+def _leads_to(value: Value, wanted: Value, depth: int = 0) -> bool:
+    """Whether a value is the wanted one, or holds it."""
+    if value is wanted:
+        return True
+    if depth > 4 or value.op not in ("phi", "loop", "tuple", "list", "dict", "attr", "star", "updated", "set"):
+        return False
+    return any(_leads_to(each, wanted, depth + 1) for each in value.args)
+
+
+def _is_attribute(value: Value) -> bool:
+    return value.op == "attr"
+
+
+def comes_again(block: Block) -> Loop | None:
+    """The innermost loop in whose next round this block may run again."""
+    for loop in block.loops():
+        if loop.once:
+            continue
+        for each in block.chain():
+            if each.loop is not loop:
+                break
+            if each.ends in ("return", "break", "raise"):
+                return None
+        return loop
+    return None
+
+
+def fills_a_cache(block: Block) -> bool:
+    """Whether a condition round it asks whether something is there already."""
+    return any(_asks_presence(guard) for guard, arm in block.guards() if arm in ("then", "else"))
+
+
+def _asks_presence(guard: Value, depth: int = 0) -> bool:
+    if depth > 3:
+        return False
+    if guard.op == "compare":
+        return any(each in ("In", "NotIn", "Is", "IsNot") for each in guard.data)
+    if guard.op == "unary" or guard.op == "bool":
+        return guard.op == "unary" or any(_asks_presence(each, depth + 1) for each in guard.args)
+    return guard.op == "call" and dotted(guard.data.func) == "builtins.hasattr"

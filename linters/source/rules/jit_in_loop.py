@@ -1,0 +1,324 @@
+"""A function is made and compiled anew in every round of a loop.
+
+## What it does
+Finds `jax.jit` (and its kin) of a lambda, a local function, a partial, a bound method or of what another transform
+gives, where both are made in the loop in which the result is called; also where a function of the project makes the
+compiled one.
+
+## Why is this bad?
+JAX keeps compiled programs by the identity of the function. What is made in the loop is a new function each time, so
+every round traces and compiles, which takes a hundred to a million times longer than the call
+(https://github.com/jax-ml/jax/issues/9288, https://github.com/patrick-kidger/equinox/issues/1141).
+
+## Example
+    while error(grid) > tolerance:
+        grid = jax.jit(lambda g: relax(g, omega))(grid)
+
+## Use instead
+    step = jax.jit(lambda g: relax(g, omega))
+    while error(grid) > tolerance:
+        grid = step(grid)
+
+What changes from round to round is better an argument than something the function closes over.
+
+## What stays clean
+`jax.jit` of a function that lives longer than the loop (one compile, whatever calls it again), compiled functions
+that are kept in a container or on an object, loops over a few literal variants, a function that is compiled in an
+outer loop and called in an inner one, code that is itself traced, and tests.
+
+## References
+- https://docs.jax.dev/en/latest/jit-compilation.html#jit-and-caching
+- https://github.com/jax-ml/jax/issues/9288
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ..facts import FileFacts
+from ..keys import varies
+from ..rebuilt import Rebuilt, comes_again, few_rounds, fills_a_cache, rebuilt
+from ..records import Loop
+from ..rule import Example, SourceRule
+
+
+def check(facts: FileFacts) -> Iterable[Finding]:
+    if facts.is_test:
+        return
+    for each in rebuilt(facts):
+        loop = comes_again(each.call.block)
+        if loop is None or loop not in list(each.block.loops()) or few_rounds(facts, loop.iterable):
+            continue
+        if each.escapes or _kept(each, loop) or any(varies(value, loop) for value in each.options.values()):
+            continue
+        inside = [use for use in each.uses if loop in list(use.block.loops())]
+        if not inside:
+            continue
+        depends = any(varies(value, loop) for value in each.captured)
+        if depends and any(next(use.block.loops(), None) is not loop for use in inside):
+            continue  # made for this round, and then called many times
+        yield _finding(facts, each, loop, depends)
+
+
+def _kept(each: Rebuilt, loop: Loop) -> bool:
+    """Whether it is made only where a condition in the loop says that it is not there yet."""
+    block = each.call.block
+    return block.loop is loop and block.guard is not None and fills_a_cache(block)
+
+
+def _finding(facts: FileFacts, each: Rebuilt, loop: Loop, depends: bool) -> Finding:
+    line = getattr(loop.node, "lineno", "?")
+    if depends:
+        help = "pass what changes as an argument, and compile one function before the loop"
+    else:
+        help = "compile it once, before the loop"
+    return facts.finding(
+        RULE,
+        each.call.node,
+        f"{each.what} is compiled again in every round of the loop on line {line}",
+        subject=f"{each.function.name}: {facts.text(each.call.node)}",
+        help=help,
+        confidence="likely" if depends else "certain",
+    )
+
+
+BAD = (
+    Example(
+        "a lambda in a while loop",
+        """
+        import jax
+        import jax.numpy as jnp
+
+
+        def relax(grid):
+            return 0.5 * (grid + jnp.roll(grid, 1))
+
+
+        def solve(grid, rounds):
+            done = 0
+            while done < rounds:
+                grid = jax.jit(lambda g: relax(g))(grid)  # bad
+                done += 1
+            return grid
+        """,
+        run="count(lambda n: solve(jnp.ones(3), n))",
+    ),
+    Example(
+        "a partial, through an alias",
+        """
+        import functools
+        import jax
+
+        compiled = jax.jit
+
+
+        def step(params, batch, scale):
+            return params + scale * batch
+
+
+        def train(params, batches, scale):
+            for batch in batches:
+                update = compiled(functools.partial(step, scale=scale))  # bad
+                params = update(params, batch)
+            return params
+        """,
+        run="count(lambda n: train(1.0, [1.0] * n, 2.0))",
+    ),
+    Example(
+        "a local function, decorated, that closes over the batch",
+        """
+        import jax
+
+
+        def train(params, batches):
+            for batch in batches:
+
+                @jax.jit  # bad
+                def loss(p):
+                    return (p - batch) ** 2
+
+                params = params - 0.1 * loss(params)
+            return params
+        """,
+        run="count(lambda n: train(1.0, [1.0] * n))",
+    ),
+    Example(
+        "the gradient of a function of the module, taken in the loop",
+        """
+        import jax
+
+
+        def loss(params, batch):
+            return (params - batch) ** 2
+
+
+        def train(params, batches):
+            for batch in batches:
+                grads = jax.jit(jax.grad(loss))(params, batch)  # bad
+                params = params - 0.1 * grads
+            return params
+        """,
+        run="count(lambda n: train(1.0, [1.0] * n))",
+    ),
+    Example(
+        "a bound method",
+        """
+        import jax
+
+
+        class Model:
+            def predict(self, x):
+                return x * 2.0
+
+            def run(self, inputs):
+                out = []
+                for x in inputs:
+                    out.append(jax.jit(self.predict)(x))  # bad
+                return out
+        """,
+        run="count(lambda n: Model().run([1.0] * n))",
+    ),
+    Example(
+        "made by a factory of another file",
+        """
+        from steps import make_step
+
+
+        def train(state, batches):
+            for batch in batches:
+                step = make_step(0.1)  # bad
+                state = step(state, batch)
+            return state
+        """,
+        files={
+            "steps.py": """
+            import jax
+
+
+            def make_step(rate):
+                def step(state, batch):
+                    return state - rate * batch
+
+                return jax.jit(step)
+            """
+        },
+        run="count(lambda n: train(1.0, [1.0] * n))",
+    ),
+)
+
+GOOD = (
+    Example(
+        "compiled before the loop",
+        """
+        import functools
+        import jax
+
+
+        def step(params, batch, scale):
+            return params + scale * batch
+
+
+        def train(params, batches, scale):
+            update = jax.jit(functools.partial(step, scale=scale))
+            for batch in batches:
+                params = update(params, batch)
+            return params
+        """,
+        run="count(lambda n: train(1.0, [1.0] * n, 2.0), 1)",
+    ),
+    Example(
+        "a function that lives longer than the loop",
+        """
+        import jax
+
+
+        def double(x):
+            return 2.0 * x
+
+
+        def run(inputs):
+            def triple(x):
+                return 3.0 * x
+
+            out = []
+            for x in inputs:
+                out.append(jax.jit(double)(x) + jax.jit(triple)(x))
+            return out
+        """,
+        run="count(lambda n: run([1.0] * n), 2)",
+    ),
+    Example(
+        "variants, each made once and kept, or called in an inner loop",
+        """
+        import functools
+        import jax
+
+
+        def scaled(x, factor):
+            return x * factor
+
+
+        def sweep(factors, batches):
+            compiled = {}
+            for factor in factors:
+                if factor not in compiled:
+                    compiled[factor] = jax.jit(functools.partial(scaled, factor=factor))
+            total = 0.0
+            for factor in factors:
+                run = jax.jit(functools.partial(scaled, factor=factor))
+                for batch in batches:
+                    total += run(batch)
+            for power in (1, 2, 3):
+                total += jax.jit(lambda x: x**power)(total)
+            return total, compiled, [jax.jit(functools.partial(scaled, factor=each)) for each in factors]
+        """,
+    ),
+    Example(
+        "inside traced code",
+        """
+        import jax
+
+
+        @jax.jit
+        def forward(x):
+            for _ in range(100):
+                x = jax.jit(lambda v: v * 2.0)(x)
+            return x
+        """,
+    ),
+    Example(
+        "tried until it works",
+        """
+        import jax
+
+
+        def first_that_compiles(candidates, x):
+            for candidate in candidates:
+                try:
+                    return jax.jit(lambda v: candidate(v))(x)
+                except TypeError:
+                    continue
+            return None
+        """,
+    ),
+    Example(
+        "other jits",
+        """
+        import numba
+        import torch
+
+
+        def run(inputs, model):
+            out = []
+            for x in inputs:
+                out.append(numba.jit(lambda v: v + 1)(x))
+                out.append(torch.jit.trace(lambda v: model(v), x)(x))
+            return out
+        """,
+    ),
+)
+
+RULE = SourceRule(
+    code="JIT101", name="jit-in-loop", severity="warning", doc=__doc__ or "", check=check, bad=BAD, good=GOOD
+)

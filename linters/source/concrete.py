@@ -33,9 +33,27 @@ def may_be_concrete(facts: FileFacts, block: Block) -> bool:
             continue
         if each.arm == "with" and guard.op == "call" and facts.callee(guard.data).name in _CONCRETE:
             return True
-        if asks_type(guard) or (each.arm == "then" and _asks_for_none(facts, guard)):
+        if asks_type(guard) or _is_off(guard, each.arm) or (each.arm == "then" and _asks_for_none(facts, guard)):
             return True
     return False
+
+
+def is_conditional(block: Block) -> bool:
+    """Whether a condition decides if a block runs at all: what follows a check that raises is not meant."""
+    for each in block.chain():
+        if each.guard is None or each.arm not in ("then", "else"):
+            continue
+        test = getattr(each.branch, "node", None)
+        checked = each.arm == "else" and isinstance(test, ast.If) and isinstance(test.body[-1], ast.Raise)
+        if not checked:
+            return True
+    return False
+
+
+def _is_off(guard: Value, arm: str) -> bool:
+    """Whether a condition is a switch that is, as written, set so that the block does not run."""
+    settings = guard.args if guard.op == "phi" else (guard,)
+    return any(each.op == "const" and bool(each.data) != (arm == "then") for each in settings)
 
 
 def _asks_for_none(facts: FileFacts, guard: Value) -> bool:

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ..concrete import hides_values, is_sure, may_be_concrete
+from ..concrete import hides_values, is_conditional, is_sure, may_be_concrete
 from ..facts import TRACERS, FileFacts
 from ..records import Call, Function, Record
 from ..rule import Example, SourceRule
@@ -105,7 +105,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 subject=f"{function.name}: {facts.text(record.node)}",
                 because=facts.why(function),
                 help=help,
-                confidence="certain" if sure else "likely",
+                confidence="certain" if sure and not is_conditional(record.block) else "likely",
             )
 
 
@@ -360,6 +360,12 @@ GOOD = (
                 out = out + i
             head = x[: size // 2] if limit is None else x[:limit]
             n = len(x)
+
+            def ring(row):
+                count = jax.lax.psum(1, "rows")
+                return jax.lax.ppermute(row, "rows", [(i, (i + 1) % count) for i in range(count)])
+
+            x = jax.vmap(ring, axis_name="rows")(x)
             return out.reshape(size, -1), head, jnp.linspace(x[0], x[-1], n), x[:n]
         """,
         run="grid(jnp.ones(3), 2)",

@@ -360,6 +360,14 @@ GOOD = (
             state = buffer.insert(state, x * 2)
             return state
 
+        def make(steps):
+            def schedule(count):
+                nonlocal steps
+                steps, count = jax.tree.map(lambda v: float(v) if isinstance(v, int) else v, (steps, count))
+                return jnp.minimum(count, steps)
+
+            return jax.jit(schedule)
+
         def accumulate(xs):
             def body(carry, x):
                 carry["total"] = carry["total"] + x.sum()
@@ -367,7 +375,10 @@ GOOD = (
 
             return jax.lax.scan(body, {"total": 0.0}, xs)
         """,
-        run="forward([jnp.ones((2, 2))], jnp.ones((1, 2))); accumulate(jnp.ones((3, 2))); collect(0.0, jnp.ones(2))",
+        run=(
+            "forward([jnp.ones((2, 2))], jnp.ones((1, 2))); accumulate(jnp.ones((3, 2)))\n"
+            "collect(0.0, jnp.ones(2)); make(3)(jnp.ones(()))"
+        ),
     ),
     Example(
         "static values, and callbacks",

@@ -23,7 +23,7 @@ worked on the host is jitted or differentiated for the first time.
 What has to run in NumPy goes into `jax.pure_callback`.
 
 ## What stays clean
-NumPy on shapes, dtypes, constants and static arguments; `np.sum`, `np.mean`, `np.max`, `np.argsort`, `np.reshape` and
+NumPy on shapes, dtypes, constants and static arguments; `np.sum`, `np.mean`, `np.max`, `np.reshape` and
 others that call the method of the array; arithmetic between NumPy arrays and tracers; code on the host, callbacks, and
 what stands behind a question whether a value is a tracer.
 
@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ..concrete import hides_values, is_sure, may_be_concrete
+from ..concrete import hides_values, is_conditional, is_sure, may_be_concrete
 from ..facts import TRACERS, FileFacts
 from ..records import Call, Function, Record
 from ..rule import Example, SourceRule
@@ -84,7 +84,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 subject=f"{function.name}: {facts.text(record.node)}",
                 because=facts.why(function),
                 help="use the function of jax.numpy, or jax.pure_callback" if not numbers else "keep it an array",
-                confidence="certain" if is_sure(traced) else "likely",
+                confidence="certain" if is_sure(traced) and not is_conditional(record.block) else "likely",
             )
 
 
@@ -286,8 +286,8 @@ GOOD = (
 
         @jax.jit
         def reduce(x):
-            order = np.argsort(x)
-            return np.sum(x) + np.max(x, axis=0) + np.reshape(x, (-1,))[0] * np.ones(2)[0], order, np.shape(x)
+            best = np.argmax(x)
+            return np.sum(x) + np.max(x, axis=0) + np.reshape(x, (-1,))[0] * np.ones(2)[0], best, np.shape(x)
         """,
         run="reduce(jnp.ones(4))",
     ),
@@ -337,9 +337,13 @@ GOOD = (
         import jax
         import numpy as np
 
+        EAGER = False
+
         @jax.jit
         def scaled(x, scale):
             if not isinstance(scale, jax.core.Tracer):
+                return x * np.sqrt(scale)
+            if EAGER:
                 return x * np.sqrt(scale)
             return x * scale
         """,

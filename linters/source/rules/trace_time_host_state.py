@@ -1,8 +1,8 @@
 """The clock, a random generator of the host or the environment is read while a function is traced.
 
 ## What it does
-Reports reads of the time, of `random` and `numpy.random`, of `uuid`, `secrets`, `os.urandom` and `os.environ` in
-functions that a transform makes a program of.
+Reports reads of the time, of `random` and `numpy.random`, of `uuid`, `secrets`, `os.urandom`, and numbers out of
+`os.environ`, in functions that a transform makes a program of.
 
 ## Why is this bad?
 The function runs once, when it is traced. What it read then is a constant of the compiled program: every call gets the
@@ -24,7 +24,8 @@ Host state that the program needs is an argument; what has to be read while it r
 
 ## What stays clean
 Host functions and callbacks; generators of NumPy with a seed of their own, which give a table that is meant to be
-constant; functions that only `grad` or `vmap` run, which read anew in every call; `jax.random`.
+constant; settings of the environment that are only asked for, names and messages; functions that only `grad` or
+`vmap` run, which read anew in every call; `jax.random`.
 
 ## References
 - https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions
@@ -61,6 +62,7 @@ _OF_THEIR_OWN = frozenset(
         "Random", "BitGenerator", "setstate", "set_state", "getstate", "get_state",
     }
 )  # fmt: skip
+_NUMBERS = frozenset({"builtins.int", "builtins.float"})
 _ENVIRONMENT = frozenset({"os.getenv", "os.environ.get", "os.environ.setdefault", "os.environ.pop"})
 
 
@@ -84,7 +86,12 @@ def check(facts: FileFacts) -> Iterable[Finding]:
 
 
 def _reads(facts: FileFacts, function: Function) -> Iterator[tuple[Record, str, str]]:
+    # A setting that is asked for picks the program, as flags do; one that is made a number goes into it.
+    numbers = {id(arg) for call in function.calls if dotted(call.func) in _NUMBERS for arg in call.args}
+    texts = {id(part) for value in function.formats for part in value.args}
     for call in function.calls:
+        if id(call.result) in texts:
+            continue  # a name or a message, no part of what is computed
         callee = facts.callee(call)
         name = callee.name
         if name is None or callee.wraps or callee.function is not None or call.decorates is not None:
@@ -93,10 +100,10 @@ def _reads(facts: FileFacts, function: Function) -> Iterator[tuple[Record, str, 
             yield call, f"the clock (`{name}`)", "every run of the compiled program sees the same time"
         elif name in _CHANCE or _is_random(name):
             yield call, f"`{name}`", "every run of the compiled program gets the same draw"
-        elif name in _ENVIRONMENT:
+        elif name in _ENVIRONMENT and id(call.result) in numbers:
             yield call, "the environment", "the compiled program keeps the setting whatever it becomes"
     for item in function.items:
-        if item.value.op == "item" and dotted(item.value.args[0]) == "os.environ":
+        if item.value.op == "item" and dotted(item.value.args[0]) == "os.environ" and id(item.value) in numbers:
             yield item, "the environment", "the compiled program keeps the setting whatever it becomes"
 
 
@@ -225,6 +232,24 @@ GOOD = (
             return x @ basis + other
         """,
         run="project(np.ones((2, 3), np.float32))",
+    ),
+    Example(
+        "settings that pick the program, names and messages",
+        """
+        import os
+        import random
+        import time
+        import jax
+
+        @jax.jit
+        def step(x):
+            print(f"tracing at {time.time()}")
+            with jax.named_scope(f"step_{random.randint(0, 9)}"):
+                if os.environ.get("DOUBLE", "0") == "1":
+                    x = x * 2
+                return x + 1
+        """,
+        run="step(1.0)",
     ),
     Example(
         "grad alone runs the function anew in every call",

@@ -20,7 +20,15 @@ from ruamel.yaml import YAML
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 MAKEFILE = (ROOT / "Makefile").read_text()
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/architecture.md", "docs/maxtext.md")
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "docs/architecture.md",
+    "docs/maxtext.md",
+    "docs/source.md",
+)
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 
@@ -100,10 +108,13 @@ def test_make_without_python_says_what_is_needed(tmp_path: Path) -> None:
 
 
 def test_hooks_for_others_run_the_console_script() -> None:
-    (hook,) = yaml(".pre-commit-hooks.yaml")
-    script, verb = hook["entry"].split()
-    assert script in PROJECT["project"]["scripts"] and verb == "check" and verb in VERBS
-    assert hook["language"] == "python" and "additional_dependencies" not in hook
+    hook, source = yaml(".pre-commit-hooks.yaml")
+    for each in (hook, source):
+        script, verb, *rest = each["entry"].split()
+        assert script in PROJECT["project"]["scripts"] and verb == "check" and verb in VERBS
+        assert each["language"] == "python" and "additional_dependencies" not in each
+        assert rest == ([] if each is hook else ["."]) and each.get("pass_filenames", True) is (each is hook)
+    assert source["types_or"] == ["python", "jupyter"]
     for path, wanted in (("a/train.contract.yaml", True), ("x.contract.yml", False), ("contract.yaml", False)):
         assert bool(re.search(hook["files"], path)) is path.endswith(SUFFIX) is wanted
 
@@ -114,7 +125,7 @@ def test_own_hooks_use_the_pinned_tools_and_the_published_hook() -> None:
     pins = (ROOT / "constraints.txt").read_text().split()
     for name in ("ruff", "ruff-format"):
         assert set(hooks[name]["additional_dependencies"]) <= set(pins)
-    (published,) = yaml(".pre-commit-hooks.yaml")
+    published, _ = yaml(".pre-commit-hooks.yaml")
     assert {key: hooks["contract-lint"][key] for key in ("entry", "files", "language")} == {
         key: published[key] for key in ("entry", "files", "language")
     }

@@ -131,8 +131,11 @@ def _column(text: str, index: int) -> int:
 
 
 def _cells(character: str) -> int:
-    if character < "\x7f":
-        return 4 if character == "\t" else 1
+    if " " <= character < "\x7f":
+        return 1
+    written = _character(character)
+    if len(written) > 1:
+        return len(written)
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -151,7 +154,12 @@ def _window(text: str, left: int, room: int) -> str:
 
 def _flat(text: str) -> str:
     """Code on one line, every column kept."""
-    return "".join("    " if character == "\t" else (one_line(character) or character) for character in text)
+    return "".join(map(_character, text))
+
+
+def _character(character: str) -> str:
+    """A character as it can be printed: a control character as its escape, a line break or tab as blanks."""
+    return "    " if character == "\t" else one_line(f"|{character}|")[1:-1]
 
 
 def _set_aside(report: Report, width: int) -> Iterator[Line]:

@@ -288,7 +288,7 @@ class Calling(Names):
             for parameter in function.parameters:
                 bound = given.get(parameter.name, parameter.default)
                 bind[(function.id, parameter.index)] = bound if bound is not None else UNKNOWN
-            made = self.thaw(frozen, call.function, bind, generation)
+            made = self.thaw(frozen, call.function, bind, generation, function.id)
         self._returned[key] = (value, made)
         return made
 

@@ -1,6 +1,6 @@
 """Values as JSON: what one file tells others of its own. Bounded in size; what does not fit is unknown.
 
-["c", constant]  ["n", dotted]  ["f", function id]  ["k", class id]  ["p", function id, index, name]
+["c", constant]  ["n", dotted]  ["f", function id]  ["k", class id]  ["p", function id, index]
 ["x", func, [arguments], {keyword: value}, line]                       a call
 [".", base, attribute]  ["i", base, index]  ["e", iterable]  ["|", alternatives]
 ["o", op, data, [arguments]]                                           operators and containers
@@ -30,6 +30,8 @@ class Freezer:
     def __init__(self) -> None:
         self.left = 0
         self.open: set[int] = set()
+        self.home = ""
+        """Id of the function whose values are frozen: its own parameters do not repeat it."""
 
     def freeze(self, value: Value | None, budget: int) -> Frozen:
         self.left = budget
@@ -54,7 +56,8 @@ class Freezer:
         if op == "ref":
             return ["f", value.data]
         if op == "param":
-            return ["p", value.data.function.id, value.data.index, value.data.name]
+            owner = value.data.function.id
+            return ["p", "" if owner == self.home else owner, value.data.index]
         if self.left < 0 or id(value) in self.open or len(self.open) > 40:
             return 0
         self.open.add(id(value))
@@ -70,7 +73,7 @@ class Freezer:
             if func == 0:
                 return 0
             keywords = {name or "**": self._freeze(each) for name, each in call.keywords.items()}
-            return ["x", func, [self._freeze(each) for each in call.args], keywords, getattr(call.node, "lineno", 0)]
+            return ["x", func, [self._freeze(each) for each in call.args], keywords, 0]
         if op == "attr":
             base = self._freeze(value.args[0])
             return [".", base, value.data] if base != 0 else 0
@@ -113,9 +116,15 @@ class Thaw:
     """
 
     def __init__(
-        self, function: Any, bind: Mapping[tuple[str, int], Value], parameter: Any, generation: int = 0
+        self,
+        function: Any,
+        bind: Mapping[tuple[str, int], Value],
+        parameter: Any,
+        generation: int = 0,
+        home: str = "",
     ) -> None:
         self.function = function
+        self.home = home
         self.generation = generation
         self.bind = bind
         self.parameter = parameter
@@ -131,8 +140,11 @@ class Thaw:
         if tag == "f" or tag == "k":
             return Value("ref", None, (), frozen[1])
         if tag == "p":
-            bound = self.bind.get((frozen[1], frozen[2]))
-            return bound if bound is not None else self.parameter(frozen[1], frozen[2])
+            owner = frozen[1] or self.home
+            bound = self.bind.get((owner, frozen[2]))
+            return bound if bound is not None else self.parameter(owner, frozen[2])
+        if tag == "=":
+            return Value("sketch", None, (), (frozen[1], self.function))
         if tag == "x":
             _, func, args, keywords, line = frozen
             given = {None if name == "**" else name: self.value(each) for name, each in keywords.items()}

@@ -17,7 +17,7 @@ from .apis import (
 )
 from .records import Call
 from .transforms import TRANSFORMS
-from .values.value import Value
+from .values.value import Value, dotted
 
 TRACERS = frozenset({"array", "traced"})
 _ON_DEVICE = ("device", "eager")
@@ -134,6 +134,8 @@ class Kinds:
     def _kind_item(self, value: Value) -> str:
         container, index = value.args
         base = self.kind(container)
+        if base == "traced" and container.op == "call" and self.is_mapped_apart(container, index):
+            return "unknown"
         if base in ("array", "traced", "static", "device", "key"):
             return base
         if base == "container":
@@ -147,6 +149,17 @@ class Kinds:
                 if -len(made.args) <= index.data < len(made.args) and not any(a.op == "star" for a in made.args):
                     return self.kind(made.args[index.data])
         return "unknown"
+
+    def is_mapped_apart(self, container: Value, index: Value) -> bool:
+        """Whether an element is what tree.map made of something that is no tracer, beside others that are."""
+        call: Call = container.data
+        if index.op != "const" or len(call.args) < 2 or result_of(dotted(call.func) or "") != "mapped":
+            return False
+        trees = call.args[1:]
+        if not all(each.op in ("tuple", "list") for each in trees) or type(index.data) is not int:
+            return False
+        parts = [each.args[index.data] for each in trees if -len(each.args) <= index.data < len(each.args)]
+        return bool(parts) and not any(self.held(part) & TRACERS for part in parts)
 
     def _element(self, container: Value) -> str:
         """The kind that all elements of a container in sight share."""
@@ -248,6 +261,13 @@ class Kinds:
     def _kind_unknown(self, value: Value) -> str:
         return "unknown"
 
+    def _kind_sketch(self, value: Value) -> str:
+        kind, function = value.data
+        if kind != "array":
+            return kind
+        traced = self.traced(function)
+        return "eager" if traced is None else "array" if traced.staged else "unknown"
+
     # Calls
 
     def _kind_call(self, value: Value) -> str:
@@ -278,6 +298,8 @@ class Kinds:
                 return "array"
             return "eager" if traced is None else "unknown"
         if result == "outputs":
+            if name == "jax.lax.psum" and call.args and self.kind(call.args[0]) == "static":
+                return "static"  # the number of devices along an axis, as a Python number
             if staged or self._any_tracer(call):
                 return "traced"
             return "eager" if traced is None and not name.startswith("functools") else "unknown"

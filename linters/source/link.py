@@ -69,32 +69,44 @@ class Linker:
             function = program.function(id)
             if function is None:
                 continue
-            looped = frozenset(data.get("w", ()))
-            for at, frozen in enumerate(data["c"]):
+            for at in data.get("t", ()):
+                frozen = data["c"][at]
                 func = program.thaw(frozen[0], function)
                 if func is UNKNOWN:
                     continue
                 call = self._thawed(frozen, func, function)
-                name = func.data if func.op == "attr" else None
-                if name in RULE_METHODS:
+                if func.op == "attr" and func.data in RULE_METHODS:
                     self._derivative_rule(function, call)
                     continue
                 callee = program.callee(func)
-                if callee.function is not None:
-                    program.callers.setdefault(callee.function.id, []).append((id, frozen[3], at in looped))
                 transform = TRANSFORMS.get(callee.name) if callee.name and not callee.wraps else None
                 if transform is not None and not (transform.transparent and transform.parameters == "none"):
                     self.roots.append((function, call, callee, transform))
-                    continue
-                if callee.function is not None and callee.wraps:
-                    given = program.matched(callee, call.args, call.keywords)
-                    self.passed.setdefault(callee.function.id, set()).update(given)
-                if callee.function is not None and any(_may_be_function(arg) for arg in call.args):
+                elif callee.function is not None:
                     bound.append((callee, call))
+            self._note_passed(function, data["c"])
         for callee, call in bound:
             self._bind(callee, call)
         # What a parameter calls was asked before its bindings were known.
         program.forget()
+
+    def _note_passed(self, function: FunctionSummary, calls: list[Any]) -> None:
+        """Which parameters the calls of compiled functions give: the defaults of the others stay Python values."""
+        program = self.program
+        for frozen in calls:
+            func = frozen[0]
+            if not func or func[0] not in ("n", "x") or not (frozen[1] or frozen[2]):
+                continue
+            if func[0] == "n":
+                target = program.resolve(func[1])
+                if target is None or target.op not in ("call", "phi"):
+                    continue
+            value = program.thaw(func, function)
+            callee = program.callee(value)
+            if callee.function is not None and callee.wraps:
+                call = self._thawed(frozen, value, function)
+                given = program.matched(callee, call.args, call.keywords)
+                self.passed.setdefault(callee.function.id, set()).update(given)
 
     def _thawed(self, frozen: Any, func: Value, function: FunctionSummary) -> Call:
         from .frozen import made_call

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .calling import Calling
+from .importing import Importing
 from .kinds import Kinds
 from .link import Linker
 from .options import SourceOptions
@@ -18,7 +19,7 @@ from .values.value import Value
 MOST_CALLERS = 60
 
 
-class Program(Calling, Kinds):
+class Program(Calling, Kinds, Importing):
     """All files by their summaries. The file under analysis is asked about by its own live records; ids join the two."""
 
     def __init__(self, summaries: Iterable[FileSummary], options: SourceOptions | None = None) -> None:
@@ -29,7 +30,7 @@ class Program(Calling, Kinds):
         self.host_functions: set[str] = set()
         self._returned = {}
         self._consumed: dict[str, frozenset[str]] = {}
-        self.callers: dict[str, list[tuple[str, int, bool]]] = {}
+        self._callers: dict[str, list[tuple[str, int, bool]]] | None = None
         self._starts: dict[str, str | None] = {}
         self.x64 = any(file.data.get("x64") for file in self.files.values())
         """Whether any file turns JAX's mode of 64 bits on, or asks for it."""
@@ -37,6 +38,21 @@ class Program(Calling, Kinds):
     def traced(self, function: Function | Any) -> Traced | None:
         """Whether and why a function is traced."""
         return self.traced_functions.get(function.id) if function is not None else None
+
+    @property
+    def callers(self) -> dict[str, list[tuple[str, int, bool]]]:
+        """For each function the calls of it: id of the caller, line, whether it stands in a loop."""
+        if self._callers is None:
+            self._callers = {}
+            for id, (data, _) in self.function_data.items():
+                if not data["c"]:
+                    continue
+                function, looped = self.function(id), frozenset(data.get("w", ()))
+                for at, frozen in enumerate(data["c"]):
+                    callee = self.callee(self.thaw(frozen[0], function))
+                    if callee.function is not None:
+                        self._callers.setdefault(callee.function.id, []).append((id, frozen[3], at in looped))
+        return self._callers
 
     def repeated(self, id: str) -> str | None:
         """Where a function is called in a loop of the host, or one that calls it is: `train.py:88`. None where nowhere."""
@@ -85,8 +101,8 @@ class Program(Calling, Kinds):
             return frozenset()
         found = set(function.data.get("k", ()))
         for func, args, keywords, _ in function.calls:
-            passed = [each for each in (*args, *keywords.values()) if each and each[0] == "p" and each[1] == id]
-            if not passed or not {each[3] for each in passed} - found:
+            passed = {each[2] for each in (*args, *keywords.values()) if each and each[0] == "p" and not each[1]}
+            if all(function.parameters[at].name in found for at in passed):
                 continue
             callee = self.callee(self.thaw(func, function))
             if callee.function is None or not (used := self.consumed(callee.function.id)):

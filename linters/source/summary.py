@@ -12,11 +12,12 @@ from typing import Any
 from .apis import is_library, result_of, starts_backend
 from .frozen import Freezer, Frozen
 from .records import Call, Class, Function, Module
+from .sketch import Sketcher
 from .transforms import RULE_METHODS, TRANSFORMS
 from .values.value import Parameter, Value, dotted
 
 _X64 = re.compile(r"(?i)(enable|disable)_x64|x64_enabled")
-RETURNED = 80
+RETURNED = 48
 ARGUMENT = 16
 EXPORTED = 40
 HIGHER_ORDER = frozenset(
@@ -105,14 +106,20 @@ class ClassSummary:
 def summarise(module: Module) -> FileSummary:
     """The summary of an interpreted file.
 
-    `exports`: what each global is; `stars`: modules imported with `*`; `functions` by id: name `n`, lines `l` to `e`, parameters `p`
-    (name, kind, default, annotation), decorators `d`, what is returned `r`, owner class `o`, enclosing function `u`, calls
-    that matter to others `c` (func, arguments, keywords, line, text of the function), which of those stand in loops `w`, the first of its calls that starts
-    a backend `b`, keys it consumes `k` (parameter names); `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`;
-    `x64` where the file has to do with JAX's mode of 64 bits.
+    `exports`: what each global is; `stars`: modules imported with `*`; `functions` by id: name `n`, lines `l` to `e`,
+    parameters `p` (name, kind, default, annotation), decorators `d`, what is returned `r`, owner class `o`, enclosing
+    function `u`, calls that matter to others `c` (func, arguments as `sketch` says, keywords, line), which of those may hand functions on `t`,
+    which stand in loops `w`, the first of its calls that starts a backend `b`, keys it consumes `k` (parameter names);
+    `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`;
+    `x64` where the file has to do with JAX's mode of 64 bits, `distributed` where it calls `jax.distributed.initialize`.
     """
-    freeze = Freezer().freeze
-    functions = {function.id: _function(function, freeze) for function in module.functions}
+    freezer = Freezer()
+    freeze, sketch = freezer.freeze, Sketcher(freezer).sketch
+    functions: dict[str, Any] = {}
+    for function in module.functions:
+        freezer.home = function.id
+        functions[function.id] = _function(function, freeze, sketch)
+    freezer.home = ""
     classes = {each.id: _class(each, freeze) for each in module.classes}
     exports = {name: freeze(value, EXPORTED) for name, value in module.exports.items()}
     data: dict[str, Any] = {
@@ -125,10 +132,14 @@ def summarise(module: Module) -> FileSummary:
     }
     if _X64.search(module.source.text):
         data["x64"] = True
+    if "distributed" in module.source.text and any(
+        (dotted(call.func) or "").endswith("distributed.initialize") for each in module.functions for call in each.calls
+    ):
+        data["distributed"] = True
     return FileSummary(module.source.path, module.name, data)
 
 
-def _function(function: Function, freeze: Any) -> dict[str, Any]:
+def _function(function: Function, freeze: Any, sketch: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"n": function.name, "l": function.line, "e": getattr(function.node, "end_lineno", 0)}
     found["p"] = [
         [
@@ -154,7 +165,10 @@ def _function(function: Function, freeze: Any) -> dict[str, Any]:
     if function.parent is not None:
         found["u"] = function.parent.id
     kept = [call for call in function.calls if matters(call)]
-    found["c"] = [_call(call, freeze) for call in kept]
+    found["c"] = [_call(call, freeze, sketch) for call in kept]
+    leading = [at for at, call in enumerate(kept) if leads(call)]
+    if leading:
+        found["t"] = leading
     looped = [at for at, call in enumerate(kept) if call.block.loop is not None]
     if looped:
         found["w"] = looped
@@ -219,10 +233,38 @@ _COMMON = frozenset(
 )  # fmt: skip
 
 
-def _call(call: Call, freeze: Any) -> list[Frozen]:
-    keywords = {name or "**": freeze(value, ARGUMENT) for name, value in call.keywords.items()}
-    args = [freeze(value, ARGUMENT) for value in call.args]
+def _call(call: Call, freeze: Any, sketch: Any) -> list[Frozen]:
+    whole = leads(call)
+    keywords = {name or "**": freeze(each, ARGUMENT) if whole else sketch(each) for name, each in call.keywords.items()}
+    args = [sketch(value) for value in call.args]
     return [freeze(call.func, ARGUMENT), args, keywords, getattr(call.node, "lineno", 0)]
+
+
+def leads(call: Call) -> bool:
+    """Whether a call may hand a function on: to a transform, to a rule of differentiation, to a parameter."""
+    name = dotted(call.func)
+    if name in TRANSFORMS or (call.func.op == "attr" and call.func.data in RULE_METHODS):
+        return True
+    if call.func.op == "call" and dotted(call.func.data.func) in _PARTIALS:
+        return True
+    return any(_is_function(value) for value in (*call.args, *call.keywords.values()))
+
+
+def _is_function(value: Value) -> bool:
+    op = value.op
+    if op == "name":
+        return not is_library(value.data)
+    if op == "attr":
+        return value.args[0].op == "param" and value.args[0].data.index == 0
+    if op == "call":
+        name = dotted(value.data.func)
+        return value.data.decorates is not None or name in TRANSFORMS or name in _PARTIALS
+    if op == "phi":
+        return any(_is_function(each) for each in value.args if each.op != "phi")
+    return op == "function"
+
+
+_PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial"})
 
 
 def _class(each: Class, freeze: Any) -> dict[str, Any]:
@@ -232,7 +274,11 @@ def _class(each: Class, freeze: Any) -> dict[str, Any]:
         "b": [freeze(base, 8) for base in each.bases],
         "d": [freeze(decorator, 8) for decorator in each.decorators],
         "m": {name: method.id for name, method in each.methods.items()},
-        "a": {name: frozen for name, value in each.attributes.items() if (frozen := freeze(value, ARGUMENT))},
-        "s": {name: [freeze(value, EXPORTED) for value in values[:3]] for name, values in each.self_attributes.items()},
+        "a": {
+            name: frozen
+            for name, value in each.attributes.items()
+            if value.op != "function" and (frozen := freeze(value, ARGUMENT))
+        },
+        "s": {name: [freeze(value, ARGUMENT) for value in values[:2]] for name, values in each.self_attributes.items()},
         "t": {name: freeze(value, 6) for name, value in each.annotations.items()},
     }

@@ -43,7 +43,7 @@ from collections.abc import Iterable, Iterator
 from ....contracts.finding import Finding
 from ..concrete import asks_type, is_sure, may_be_concrete
 from ..facts import FileFacts
-from ..records import Function, Record
+from ..records import Block, Function, Record
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
 
@@ -109,6 +109,14 @@ def _is_tracer(facts: FileFacts, value: Value) -> bool:
     if kind != "traced" or value.op != "param":
         return False
     return dotted(value.data.annotation) in _NUMBERS or facts.type_of(value) in _NUMBERS
+
+
+def _depends(block: Block) -> bool:
+    """Whether the place is reached only where an argument is, or is not, None: the traced call may not come there."""
+    return any(
+        guard.op == "compare" and guard.data[0] in ("Is", "IsNot") and guard.args[0].op in ("param", "phi", "attr")
+        for guard, _ in block.guards()
+    )
 
 
 BAD = (

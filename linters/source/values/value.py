@@ -29,6 +29,7 @@ at the head of a loop, one with a value from the round before has a `loop`.
 | `enter` | (context manager,) | |
 | `star` | (iterable,) | |
 | `updated` | (old, new part) | how: `item`, `attr NAME`, `method NAME` |
+| `sketch` | | in another file: (kind, function), see `sketch` |
 | `unknown` | whatever went in | |
 """
 

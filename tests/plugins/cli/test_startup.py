@@ -45,6 +45,18 @@ def test_start_loads_nothing_beyond_click(arguments: list[str], tmp_path: Path) 
     }
 
 
+SOURCE = "import jax\n\n\n@jax.jit\ndef f(x):\n    if x.sum() > 0:\n        return x\n    return -x\n"
+
+
+@pytest.mark.parametrize("form", ["text", "github", "gitlab", "junit"])
+def test_checking_source_loads_little(form: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(SOURCE)
+    code, modules = loaded(["check", "a.py", "--format", form], tmp_path)
+    assert code == 1
+    heavy = {"jax", "numpy", "pydantic", "rich", "ruamel.yaml", "libcst", "pathspec", "importlib.metadata", "asyncio"}
+    assert modules.isdisjoint(heavy)
+
+
 @pytest.mark.parametrize("verb", ["check", "rules", "schema"])
 def test_no_verb_without_user_code_imports_jax(verb: str, tmp_path: Path, contract_text: str) -> None:
     (tmp_path / "a.contract.yaml").write_text(contract_text)

@@ -356,6 +356,8 @@ class Kinds:
         if func.op != "attr":
             return "unknown"
         base = self.kind(func.args[0])
+        if base == "traced" and func.args[0].op == "item" and func.args[0].args[0].data == "at":
+            return "array"  # x.at[index].set(value)
         if name in HOST_METHODS:
             return "host" if base != "static" else "static"
         if base == "array":

@@ -221,6 +221,7 @@ BAD = (
             """
         },
         run="import jax.numpy as jnp\nprojected(jnp.ones(1024))",
+        also=("backend-at-import",),
     ),
     Example(
         "loaded, and closed over by a step",

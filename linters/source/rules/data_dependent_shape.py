@@ -176,7 +176,8 @@ def _subscripts(facts: FileFacts, function: Function) -> Iterator[tuple[Record, 
         if item.value.op != "item":
             continue
         base, index = item.value.args
-        if facts.kind(base) != "array" and not (facts.is_tracer(base) and base.op == "param"):
+        owner = base.args[0] if base.op == "attr" and base.data == "at" else base
+        if facts.kind(owner) != "array" and not (facts.is_tracer(owner) and owner.op == "param"):
             continue
         for part in index.args if index.op == "tuple" else (index,):
             if part.op == "slice":

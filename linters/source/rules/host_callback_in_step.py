@@ -1,8 +1,8 @@
 """A compiled function talks to the host in every run.
 
 ## What it does
-Reports `jax.debug.print`, `jax.debug.callback` and `jax.debug.breakpoint` that stand without a condition in a traced
-function, and `jax.pure_callback` and `io_callback` in the body of a compiled loop.
+Reports `jax.debug.print` and `jax.debug.breakpoint` that stand without a condition in a traced function, and
+`jax.debug.callback`, `jax.pure_callback` and `io_callback` in the body of a compiled loop.
 
 ## Why is this bad?
 Every run copies the values to the host and waits its turn there; on several devices each one calls. A print that was
@@ -29,7 +29,7 @@ Or return the value and print it on the host, every so many steps.
 
 ## What stays clean
 Calls behind a condition of Python, a branch of `jax.lax.cond` (it calls only when taken), functions whose own name says
-that they print, report or check, one callback per run that computes what JAX cannot, host code, tests.
+that they print, report or check, one callback per run, host code, tests.
 
 ## References
 - https://docs.jax.dev/en/latest/external-callbacks.html
@@ -47,9 +47,10 @@ from ..records import Block, Function
 from ..rule import Example, SourceRule
 from ..traced import Traced
 
-_DEBUG = frozenset({"jax.debug.print", "jax.debug.callback", "jax.debug.breakpoint"})
+_DEBUG = frozenset({"jax.debug.print", "jax.debug.breakpoint"})
 _CALLBACKS = frozenset(
     {
+        "jax.debug.callback",
         "jax.pure_callback",
         "jax.experimental.io_callback",
         "jax.experimental.pure_callback",
@@ -133,7 +134,7 @@ BAD = (
 
             def dense(w, x):
                 y = jnp.tanh(x @ w)
-                jdebug.callback(lambda v: None, y.mean())  # bad
+                jdebug.print("mean {m}", m=y.mean())  # bad
                 return y
             """
         },

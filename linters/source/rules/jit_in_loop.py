@@ -282,7 +282,7 @@ GOOD = (
 
         @jax.jit
         def forward(x):
-            for _ in range(100):
+            for _ in range(8):
                 x = jax.jit(lambda v: v * 2.0)(x)
             return x
         """,

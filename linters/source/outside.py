@@ -13,13 +13,12 @@ from .summary import FileSummary
 class Outside:
     """Names that change when something changes that a file's findings may depend on, for every file of a program.
 
-    `digests` holds those of the summaries by module where they are known already; making one takes its whole JSON.
+    What other files say counts without their lines (`FileSummary.outward`), so most edits are no news to others.
     """
 
     def __init__(self, program: Program, digests: Mapping[str, str] | None = None) -> None:
         self._program = program
-        known = digests or {}
-        self._own = {module: known.get(module) or each.digest for module, each in program.files.items()}
+        self._own = {module: each.outward for module, each in program.files.items()}
         self._by_path = {each.path: each for each in program.files.values()}
         self._below = self._reached()
 
@@ -40,7 +39,7 @@ class Outside:
         for id in summary.data["functions"]:
             traced = program.traced_functions.get(id)
             if traced is not None:
-                yield f"{id} {traced.transform} {traced.staged} {sorted(traced.parameters.items())} {traced}"
+                yield f"{id} {traced.transform} {traced.staged} {traced.direct} {sorted(traced.parameters.items())} {traced.told}"
             place = program.repeated(id)
             if place is not None:
                 yield f"{id} repeated {place}"

@@ -28,7 +28,7 @@ class Program(Calling, Kinds, Importing):
         self.bindings: dict[tuple[str, int], list[Value]] = {}
         self.traced_functions: dict[str, Traced] = {}
         self.host_functions: set[str] = set()
-        self._returned = {}
+        self._returned, self._frozen_callees = {}, {}
         self._consumed: dict[str, frozenset[str]] = {}
         self._callers: dict[str, list[tuple[str, int, bool]]] | None = None
         self._starts: dict[str, str | None] = {}
@@ -47,9 +47,9 @@ class Program(Calling, Kinds, Importing):
             for id, (data, _) in self.function_data.items():
                 if not data["c"]:
                     continue
-                function, looped = self.function(id), frozenset(data.get("w", ()))
+                looped = frozenset(data.get("w", ()))
                 for at, frozen in enumerate(data["c"]):
-                    callee = self.callee(self.thaw(frozen[0], function))
+                    callee = self.frozen_callee(frozen[0], id)
                     if callee.function is not None:
                         self._callers.setdefault(callee.function.id, []).append((id, frozen[3], at in looped))
         return self._callers
@@ -83,7 +83,7 @@ class Program(Calling, Kinds, Importing):
         if "b" in function.data:
             return function.data["b"]
         for frozen in function.calls:
-            callee = self.callee(self.thaw(frozen[0], function))
+            callee = self.frozen_callee(frozen[0], id)
             if callee.function is not None and not callee.wraps and callee.function.id != id:
                 found = self.starts_backend(callee.function.id)
                 if found is not None:
@@ -104,7 +104,7 @@ class Program(Calling, Kinds, Importing):
             passed = {each[2] for each in (*args, *keywords.values()) if each and each[0] == "p" and not each[1]}
             if all(function.parameters[at].name in found for at in passed):
                 continue
-            callee = self.callee(self.thaw(func, function))
+            callee = self.frozen_callee(func, id)
             if callee.function is None or not (used := self.consumed(callee.function.id)):
                 continue
             given = {None if name == "**" else name: self.thaw(each, function) for name, each in keywords.items()}

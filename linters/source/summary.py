@@ -44,6 +44,11 @@ class FileSummary:
         return cls(data["path"], data["module"], data["data"])
 
     @property
+    def outward(self) -> str:
+        """The name of what it says to other files: no lines, and of calls only what is handed a parameter."""
+        return self.data["outward"]
+
+    @property
     def digest(self) -> str:
         """The name of what it says."""
         return blake2b(json.dumps(self.data, separators=(",", ":")).encode(), digest_size=12).hexdigest()
@@ -136,7 +141,24 @@ def summarise(module: Module) -> FileSummary:
         (dotted(call.func) or "").endswith("distributed.initialize") for each in module.functions for call in each.calls
     ):
         data["distributed"] = True
+    data["outward"] = _outward(data)
     return FileSummary(module.source.path, module.name, data)
+
+
+def _outward(data: dict[str, Any]) -> str:
+    functions = {
+        id: [*(function.get(key) for key in "npdrougbk"), [call[:3] for call in function["c"] if _hands_on(call)]]
+        for id, function in data["functions"].items()
+        if function["n"] != "<module>"
+    }
+    classes = {id: {key: value for key, value in each.items() if key != "l"} for id, each in data["classes"].items()}
+    told = [functions, classes, data["exports"], data["stars"], data["package"]]
+    return blake2b(json.dumps(told, separators=(",", ":")).encode(), digest_size=10).hexdigest()
+
+
+def _hands_on(call: list[Any]) -> bool:
+    """Whether a call is given a parameter as it is: what uses that up counts for who calls."""
+    return any(each and each[0] == "p" for each in (*call[1], *call[2].values()))
 
 
 def _function(function: Function, freeze: Any, sketch: Any) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def check_source(
 ) -> Report:
     """Check the Python source at `paths`, by the settings of the project they are in; the report.
 
-    Nothing is imported, run or fixed. Raises ContractLintError for a path or a rule that does not exist, and for settings
+    Nothing is imported, run or fixed. Raises ContractLintError for a path or rule that does not exist, and for settings
     that cannot be read.
     """
     from .pipeline.check import check_with

@@ -62,7 +62,7 @@ def _entry(line: str, place: Location) -> Entry:
         raise ContractLintError(
             "is no line of a baseline", place, "a conflict of a merge, perhaps; --update-baseline writes the file anew"
         )
-    return Entry(*(data[key] for key in keys), place.line or 0)
+    return Entry(data["fingerprint"], data["code"], data["path"], data["subject"], place.line or 0)
 
 
 def entries(findings: Iterable[Finding], folder: str) -> list[Entry]:

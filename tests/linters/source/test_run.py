@@ -30,7 +30,8 @@ VARIANTS = {
         f"{HEAD}from pkg.loss import loss\n\nstep = jax.jit(loss)\n",
         f"{HEAD}from pkg.loss import loss\n\nstep = loss\n",
         f"{HEAD}from pkg.loss import loss\n\nstep = jax.jit(loss, static_argnums=0)\n",
-        f"{HEAD}import pkg\n\n\n@jax.jit\ndef step(key):\n    return pkg.loss(jax.random.normal(key)) + jax.random.normal(key)\n",
+        f"{HEAD}import pkg\n\n\n@jax.jit\ndef step(key):\n    x = jax.random.normal(key)\n"
+        "    return pkg.loss(x) + jax.random.normal(key)\n",
     ],
 }
 

@@ -13,10 +13,11 @@ from .apis import is_library, result_of, starts_backend
 from .frozen import Freezer, Frozen
 from .records import Call, Class, Function, Module
 from .sketch import Sketcher
+from .text import SourceText, is_test_path
 from .transforms import RULE_METHODS, TRANSFORMS
 from .values.value import Parameter, Value, dotted
 
-_X64 = re.compile(r"(?i)(enable|disable)_x64|x64_enabled")
+_X64 = re.compile(r"""config\.(jax_)?(enable_x64|x64_enabled)|["']jax_enable_x64|JAX_ENABLE_X64|import .*\benable_x64\b""")
 RETURNED = 48
 ARGUMENT = 16
 EXPORTED = 40
@@ -135,7 +136,7 @@ def summarise(module: Module) -> FileSummary:
         "functions": functions,
         "classes": classes,
     }
-    if _X64.search(module.source.text):
+    if _asks_for_64_bits(module.source):
         data["x64"] = True
     if "distributed" in module.source.text and any(
         (dotted(call.func) or "").endswith("distributed.initialize") for each in module.functions for call in each.calls
@@ -159,6 +160,15 @@ def _outward(data: dict[str, Any]) -> str:
 def _hands_on(call: list[Any]) -> bool:
     """Whether a call is given a parameter as it is: what uses that up counts for who calls."""
     return any(each and each[0] == "p" for each in (*call[1], *call[2].values()))
+
+
+def _asks_for_64_bits(source: SourceText) -> bool:
+    """Whether code that is no test turns JAX's mode of 64 bits on, or looks whether it is."""
+    if is_test_path(source.path):
+        return False
+    text = source.text
+    found = (match.start() for match in _X64.finditer(text))
+    return any("#" not in text[text.rfind("\n", 0, at) + 1 : at] for at in found)
 
 
 def _function(function: Function, freeze: Any, sketch: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """A compiled function talks to the host in every run.
 
 ## What it does
-Reports `jax.debug.print` and `jax.debug.breakpoint` that stand without a condition in a traced function, and
-`jax.debug.callback`, `jax.pure_callback` and `io_callback` in the body of a compiled loop.
+Reports `jax.debug.print`, `jax.debug.breakpoint` and callbacks that print, where they stand without a condition in a
+traced function, and `jax.debug.callback`, `jax.pure_callback` and `io_callback` in the body of a compiled loop.
 
 ## Why is this bad?
 Every run copies the values to the host and waits its turn there; on several devices each one calls. A print that was
@@ -43,7 +43,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
-from ..records import Block, Function
+from ..records import Block, Call, Function
 from ..rule import Example, SourceRule
 from ..traced import Traced
 
@@ -76,7 +76,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             name = facts.callee(call).name
             if name not in _DEBUG and name not in _CALLBACKS:
                 continue
-            if name in _CALLBACKS and not _in_loop(traced):
+            if name in _CALLBACKS and not (_in_loop(traced) or _prints(facts, call)):
                 continue
             if _has_condition(call.block) or _is_meant(function) or any(_BRANCHES.search(w.text) for w in traced.chain):
                 continue
@@ -89,6 +89,13 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 because=facts.why(function),
                 help="put it behind a static flag, return the value, or count the callbacks with contract-lint verify",
             )
+
+
+def _prints(facts: FileFacts, call: Call) -> bool:
+    """Whether a callback does no more than print or log."""
+    given = call.argument(0, "callback")
+    name = facts.callee(given).name if given is not None else None
+    return name is not None and name.startswith(("builtins.print", "pprint.", "logging.", "absl.logging."))
 
 
 def _in_loop(traced: Traced) -> bool:
@@ -115,6 +122,7 @@ BAD = (
         def step(params, batch):
             loss = jnp.mean((batch @ params) ** 2)
             jax.debug.print("loss {}", loss)  # bad
+            jax.debug.callback(print, loss)  # bad
             return params - loss
         """,
         run="step(jnp.ones(2), jnp.ones((2, 2)))",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .callee import NOTHING, Callee, Wrapped
-from .frozen import is_summary
+from .frozen import Frozen, is_summary
 from .names import Names
 from .records import Call, Class
 from .summary import FunctionSummary
@@ -44,6 +44,7 @@ class Calling(Names):
     """The part of `Program` about calls."""
 
     bindings: dict[tuple[str, int], list[Value]]
+    _frozen_callees: dict[tuple[str, str], Callee]
 
     def callee(self, value: Value) -> Callee:
         """See callee.py. Remembered in the value."""
@@ -52,6 +53,28 @@ class Calling(Names):
             value.callee = NOTHING
             found = value.callee = self._callee(value)
         return found
+
+    def frozen_callee(self, func: Frozen, function: str) -> Callee:
+        """The callee of a call in the summary of a function: names, functions and own methods are asked for once."""
+        if not func:
+            return NOTHING
+        tag = func[0]
+        key: tuple[str, str] | None = None
+        if tag == "n" or tag == "f":
+            key = (tag, func[1])
+        elif tag == "." and func[1][:3] == ["p", "", 0]:
+            owner = self.function_data[function][0].get("o")
+            key = (func[2], owner) if owner is not None else None
+        if key is None:
+            return self.callee(self.thaw(func, self.function(function)))
+        found = self._frozen_callees.get(key)
+        if found is None:
+            found = self._frozen_callees[key] = self.callee(self.thaw(func, self.function(function)))
+        return found
+
+    def forget_names(self) -> None:
+        super().forget_names()
+        self._frozen_callees.clear()
 
     def _callee(self, value: Value) -> Callee:
         op = value.op

@@ -65,7 +65,7 @@ from .keys import KeyUse, key_uses
 from .kinds import TRACERS
 from .records import Call, Class, Function, Module
 from .rule import SourceRule
-from .text import SourceText, is_test_path
+from .text import is_test_path
 from .traced import Traced
 from .values.value import Value
 
@@ -119,9 +119,9 @@ class FileFacts:
         return self.program.traced(function)
 
     def why(self, function: Function) -> tuple[str, ...]:
-        """Why it is traced, as lines for a finding's evidence."""
+        """Why it is traced, for a finding's evidence; `check --why` has the lines."""
         traced = self.traced(function)
-        return (str(traced),) if traced else ()
+        return (traced.told,) if traced else ()
 
     def constant(self, value: Value | None) -> Any:
         """The Python value of a literal or of what is bound to one, else MISSING."""

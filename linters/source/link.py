@@ -89,22 +89,18 @@ class Linker:
             self._bind(callee, call)
         # What a parameter calls was asked before its bindings were known.
         program.forget()
+        program.forget_names()
 
     def _note_passed(self, function: FunctionSummary, calls: list[Any]) -> None:
         """Which parameters the calls of compiled functions give: the defaults of the others stay Python values."""
         program = self.program
         for frozen in calls:
             func = frozen[0]
-            if not func or func[0] not in ("n", "x") or not (frozen[1] or frozen[2]):
+            if not func or func[0] not in ("n", "x", ".") or not (frozen[1] or frozen[2]):
                 continue
-            if func[0] == "n":
-                target = program.resolve(func[1])
-                if target is None or target.op not in ("call", "phi"):
-                    continue
-            value = program.thaw(func, function)
-            callee = program.callee(value)
+            callee = program.frozen_callee(func, function.id)
             if callee.function is not None and callee.wraps:
-                call = self._thawed(frozen, value, function)
+                call = self._thawed(frozen, UNKNOWN, function)
                 given = program.matched(callee, call.args, call.keywords)
                 self.passed.setdefault(callee.function.id, set()).update(given)
 
@@ -319,16 +315,15 @@ class Linker:
 
     def _call(self, function: FunctionSummary, traced: Traced, frozen: Any, chain: tuple[Why, ...]) -> None:
         program = self.program
-        func = program.thaw(frozen[0], function)
-        if func is UNKNOWN:
-            return
-        callee = program.callee(func)
+        callee = program.frozen_callee(frozen[0], function.id)
         name = callee.name
+        if name is None:
+            return
         if name in HIGHER_ORDER and not callee.wraps:
-            self._mapped(function, traced, frozen, func, chain)
+            self._mapped(function, traced, frozen, program.thaw(frozen[0], function), chain)
             return
         if name in TRANSFORMS and not callee.wraps:
-            call = self._thawed(frozen, func, function)
+            call = self._thawed(frozen, program.thaw(frozen[0], function), function)
             transform = TRANSFORMS[name]
             if not transform.staged and traced.staged and not transform.host:
                 self._root(function, call, callee, transform)
@@ -339,7 +334,7 @@ class Linker:
         target = callee.function
         if target is None or len(chain) >= LONGEST_CHAIN:
             return
-        call = self._thawed(frozen, func, function)
+        call = self._thawed(frozen, UNKNOWN, function)
         states: dict[str, int] = {}
         if not any(TRANSFORMS[each.name].staged for each in callee.wraps if each.name in TRANSFORMS):
             given = program.matched(callee, call.args, call.keywords)

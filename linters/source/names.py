@@ -28,7 +28,6 @@ class Names:
         self._parameters: dict[tuple[str, int], Value] = {}
         self._suffixes: dict[str, str | None] | None = None
         self._tails: set[str] = set()
-        self.used: set[str] | None = None
         for summary in summaries:
             self.files.setdefault(summary.module, summary)
             for id, data in summary.data["functions"].items():

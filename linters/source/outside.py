@@ -1,4 +1,9 @@
-"""What a file's findings depend on beyond its own text: whether its functions are traced, and all that it imports."""
+"""What a file's findings depend on beyond its own text: whether its functions are traced, and all that it imports.
+
+Findings are kept between runs by the name that this gives it all. A question that rules ask about those who use a file
+(its callers, its importers) has its answer in `_told`; what is asked about a file that this one imports is in that
+file's summary, and needs nothing here.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from hashlib import blake2b
 
 from .program import Program
 from .summary import FileSummary
+from .values.value import Value
 
 
 class Outside:
@@ -20,6 +26,9 @@ class Outside:
         self._program = program
         self._own = {module: each.outward for module, each in program.files.items()}
         self._by_path = {each.path: each for each in program.files.values()}
+        self._bound: dict[str, list[tuple[int, list[Value]]]] = {}
+        for (id, index), values in program.bindings.items():
+            self._bound.setdefault(id, []).append((index, values))
         self._below = self._reached()
 
     def of(self, path: str) -> str:
@@ -36,10 +45,19 @@ class Outside:
         program = self._program
         if program.x64:
             yield "x64"
+        folder = summary.path.rpartition("/")[0]
+        yield f"package {bool(folder) and f'{folder}/__init__.py' in self._by_path}"
+        yield f"distributed {program.distributed_in(summary.module)}"
+        yield f"importers {sorted(program.importers(summary.module))}"
         for id in summary.data["functions"]:
             traced = program.traced_functions.get(id)
             if traced is not None:
                 yield f"{id} {traced.transform} {traced.staged} {traced.direct} {sorted(traced.parameters.items())} {traced.told}"
+            callers = sorted({caller for caller, _, _ in program.callers.get(id, ())})
+            if callers:
+                yield f"{id} called {callers}"
+            for index, values in self._bound.get(id, ()):
+                yield f"{id} given {index} {sorted(map(_spelled, values))}"
             place = program.repeated(id)
             if place is not None:
                 yield f"{id} repeated {place}"
@@ -93,3 +111,9 @@ class Outside:
                         name = blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
                         names.update(dict.fromkeys(circle, name))
         return names
+
+
+def _spelled(value: Value) -> str:
+    """A function-valued argument as text that is the same in every run."""
+    known = getattr(value.data, "id", value.data)
+    return f"{value.op} {known if isinstance(known, (str, int)) else ''}({','.join(map(_spelled, value.args[:8]))})"

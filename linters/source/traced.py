@@ -33,5 +33,10 @@ class Traced:
     direct: bool
     parameters: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def told(self) -> str:
+        """The chain without lines, as findings give it: it does not change when lines of other files shift."""
+        return "traced: " + " -> ".join([*(f"{each.path} {each.text}" for each in self.chain), "here"])
+
     def __str__(self) -> str:
         return "traced: " + " -> ".join([*map(str, self.chain), "here"])

@@ -52,7 +52,8 @@ class Outside:
         for id in summary.data["functions"]:
             traced = program.traced_functions.get(id)
             if traced is not None:
-                yield f"{id} {traced.transform} {traced.staged} {traced.direct} {sorted(traced.parameters.items())} {traced.told}"
+                how = f"{traced.transform} {traced.staged} {traced.direct} {traced.told}"
+                yield f"{id} {how} {sorted(traced.parameters.items())}"
             callers = sorted({caller for caller, _, _ in program.callers.get(id, ())})
             if callers:
                 yield f"{id} called {callers}"

@@ -14,6 +14,17 @@ from contract_lint.linters.source.run import Run, analysed
 
 HEAD = "import jax\nimport jax.numpy as jnp\n"
 VARIANTS = {
+    "serve.py": [
+        f"{HEAD}\n\ndef run(x):\n    return jax.jit(lambda y: y + 1)(x)\n",
+        f"{HEAD}\nzero = jnp.zeros(3)\n\n\ndef run(f, x):\n    return jax.jit(f)(x)\n",
+    ],
+    "main.py": [
+        "import serve\n\nfor i in range(9):\n    serve.run(i)\n",
+        "import serve\n\nserve.run(1)\n",
+        "import jax\nimport serve\n\njax.distributed.initialize()\n\n\ndef build():\n    serve.run(1)\n",
+        "import serve\nfrom pkg.kernel import kernel\n\nserve.run(kernel, 1)\n",
+        "",
+    ],
     "pkg/__init__.py": ["", "from .loss import loss\n"],
     "pkg/loss.py": [
         f"{HEAD}from .kernel import kernel\n\n\ndef loss(x):\n    return kernel(x)\n",

@@ -29,18 +29,14 @@ def deep_recursion() -> Iterator[None]:
 class Interpreter(Statements):
     """Interprets a module whose `tree` is there, and fills in the rest of it."""
 
-    def __init__(self, module: Module) -> None:
-        super().__init__(module)
-        self.ids: dict[str, int] = {}
-        self.in_class_body = False
-        self.class_outer: Env = {}
-
     def interpret(self) -> Module:
         module = self.module
         top = Function(f"{module.name}:", "<module>", module.tree, None, None)
         module.functions.append(top)
         self._enter(top, None, self.globals)
         self._guarded(top, module.tree.body)
+        # Where paths met, the state is a new one: the last one has what all names ended up as.
+        self.globals = self.globals | self.env
         module.exports = {name: value for name, value in self.globals.items() if type(name) is str}
         at = 0
         while at < len(self.queue):

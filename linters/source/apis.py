@@ -10,14 +10,19 @@ from __future__ import annotations
 from functools import cache
 
 _STATIC_NUMPY = (
-    "shape", "ndim", "size", "issubdtype", "isscalar", "iscomplexobj", "isrealobj", "dtype", "finfo", "iinfo", "result_type",
-    "promote_types", "can_cast", "broadcast_shapes", "einsum_path", "isdtype", "iterable", "get_printoptions", "index_exp", "s_",
+    "shape", "ndim", "size", "issubdtype", "isscalar", "iscomplexobj", "isrealobj", "dtype", "finfo", "iinfo",
+    "result_type",
+    "promote_types", "can_cast", "broadcast_shapes", "einsum_path", "isdtype", "iterable", "get_printoptions",
+    "index_exp", "s_",
     "save", "savez", "printoptions", "set_printoptions",
 )  # fmt: skip
 _STATIC_CONSTANTS = (
-    "pi", "e", "inf", "nan", "newaxis", "euler_gamma", "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16",
-    "int8", "int4", "uint64", "uint32", "uint16", "uint8", "bool_", "complex64", "complex128", "floating", "integer", "number",
-    "inexact", "generic", "signedinteger", "unsignedinteger", "complexfloating", "float8_e4m3fn", "float8_e5m2", "float_",
+    "pi", "e", "inf", "nan", "newaxis", "euler_gamma", "float64", "float32", "float16", "bfloat16", "int64", "int32",
+    "int16",
+    "int8", "int4", "uint64", "uint32", "uint16", "uint8", "bool_", "complex64", "complex128", "floating", "integer",
+    "number",
+    "inexact", "generic", "signedinteger", "unsignedinteger", "complexfloating", "float8_e4m3fn", "float8_e5m2",
+    "float_",
     "int_", "double", "single", "NINF", "PINF",
 )  # fmt: skip
 
@@ -42,11 +47,14 @@ RESULTS: dict[str, str] = {
     "jax.lax.ScatterDimensionNumbers": "static",
     "jax.lax.Precision": "static",
     "jax.lax.padtype_to_pads": "static",
-    **dict.fromkeys(("jax.lax.psum", "jax.lax.pmean", "jax.lax.pmax", "jax.lax.pmin", "jax.lax.all_gather", "jax.lax.ppermute",
+    **dict.fromkeys(("jax.lax.psum", "jax.lax.pmean", "jax.lax.pmax", "jax.lax.pmin", "jax.lax.all_gather",
+    "jax.lax.ppermute",
         "jax.lax.scan", "jax.lax.map", "jax.lax.cond", "jax.lax.switch", "jax.lax.while_loop", "jax.lax.fori_loop",
-        "jax.lax.associative_scan", "jax.lax.pvary", "jax.lax.pcast", "jax.lax.custom_root", "jax.lax.all_to_all"), "outputs"),
+        "jax.lax.associative_scan", "jax.lax.pvary", "jax.lax.pcast", "jax.lax.custom_root", "jax.lax.all_to_all"),
+        "outputs"),
     "jax.random": "array",
-    **dict.fromkeys((f"jax.random.{name}" for name in ("key", "PRNGKey", "split", "fold_in", "clone", "wrap_key_data")), "key"),
+    **dict.fromkeys((f"jax.random.{name}" for name in ("key", "PRNGKey", "split", "fold_in", "clone",
+    "wrap_key_data")), "key"),
     "jax.random.key_impl": "static",
     "jax.nn": "array",
     "jax.nn.initializers": "callable",
@@ -59,12 +67,17 @@ RESULTS: dict[str, str] = {
     "jax.experimental.pallas.num_programs": "array",
     **dict.fromkeys(("jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree_util.tree_map_with_path",
         "jax.tree.map_with_path", "jax.tree_multimap", "jax.tree_util.tree_multimap", "jax.tree_leaves"), "mapped"),
-    **dict.fromkeys(("jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree.unflatten", "jax.tree_util.tree_unflatten",
-        "jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree.leaves_with_path", "jax.tree_util.tree_leaves_with_path",
+    **dict.fromkeys(("jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree.unflatten",
+    "jax.tree_util.tree_unflatten",
+        "jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree.leaves_with_path",
+        "jax.tree_util.tree_leaves_with_path",
         "jax.device_put", "jax.tree_flatten", "jax.tree_unflatten", "jax.tree.transpose"), "tree"),
-    **dict.fromkeys(("jax.tree.structure", "jax.tree_util.tree_structure", "jax.tree_structure", "jax.typeof", "jax.eval_shape",
-        "jax.ShapeDtypeStruct", "jax.make_mesh", "jax.sharding", "jax.dtypes", "jax.device_count", "jax.local_device_count",
-        "jax.process_index", "jax.process_count", "jax.devices", "jax.local_devices", "jax.default_backend", "jax.config",
+    **dict.fromkeys(("jax.tree.structure", "jax.tree_util.tree_structure", "jax.tree_structure", "jax.typeof",
+    "jax.eval_shape",
+        "jax.ShapeDtypeStruct", "jax.make_mesh", "jax.sharding", "jax.dtypes", "jax.device_count",
+        "jax.local_device_count",
+        "jax.process_index", "jax.process_count", "jax.devices", "jax.local_devices", "jax.default_backend",
+        "jax.config",
         "jax.core.get_aval", "jax.core.ShapedArray", "jax.host_id", "jax.host_count", "jax.experimental.mesh_utils",
         "jax.version", "jax.__version__", "jax.core.is_constant_dim", "jax.core.Tracer", "jax.errors"), "static"),
     "jax.device_get": "host",
@@ -85,26 +98,35 @@ RESULTS: dict[str, str] = {
     "einops": "same",
     "einops.parse_shape": "static",
     **{f"flax.linen.{name}": "array" for name in (
-        "relu", "gelu", "silu", "swish", "softmax", "log_softmax", "sigmoid", "tanh", "elu", "selu", "celu", "leaky_relu", "softplus",
+        "relu", "gelu", "silu", "swish", "softmax", "log_softmax", "sigmoid", "tanh", "elu", "selu", "celu",
+        "leaky_relu", "softplus",
         "one_hot", "dot_product_attention", "make_causal_mask", "make_attention_mask", "avg_pool", "max_pool", "pool",
-        "standardize", "normalize", "log_sigmoid", "hard_tanh", "relu6", "soft_sign", "glu", "hard_sigmoid", "hard_silu")},
+        "standardize", "normalize", "log_sigmoid", "hard_tanh", "relu6", "soft_sign", "glu", "hard_sigmoid",
+        "hard_silu")},
     **{f"flax.nnx.{name}": "array" for name in (
-        "relu", "gelu", "silu", "swish", "softmax", "log_softmax", "sigmoid", "tanh", "elu", "selu", "leaky_relu", "softplus",
+        "relu", "gelu", "silu", "swish", "softmax", "log_softmax", "sigmoid", "tanh", "elu", "selu", "leaky_relu",
+        "softplus",
         "one_hot", "dot_product_attention", "make_causal_mask", "make_attention_mask")},
     **{f"optax.{name}": "array" for name in (
-        "global_norm", "softmax_cross_entropy", "softmax_cross_entropy_with_integer_labels", "sigmoid_binary_cross_entropy",
-        "squared_error", "l2_loss", "huber_loss", "cosine_similarity", "cosine_distance", "log_cosh", "ctc_loss", "hinge_loss",
-        "safe_norm", "safe_root_mean_squares", "safe_int32_increment", "safe_increment", "smooth_labels", "kl_divergence",
+        "global_norm", "softmax_cross_entropy", "softmax_cross_entropy_with_integer_labels",
+        "sigmoid_binary_cross_entropy",
+        "squared_error", "l2_loss", "huber_loss", "cosine_similarity", "cosine_distance", "log_cosh", "ctc_loss",
+        "hinge_loss",
+        "safe_norm", "safe_root_mean_squares", "safe_int32_increment", "safe_increment", "smooth_labels",
+        "kl_divergence",
         "losses.softmax_cross_entropy", "losses.softmax_cross_entropy_with_integer_labels", "losses.squared_error",
         "losses.sigmoid_binary_cross_entropy", "losses.l2_loss", "losses.huber_loss", "tree_utils.tree_l2_norm",
         "tree_utils.tree_sum", "tree_utils.tree_vdot")},
     "optax.apply_updates": "tree",
     "optax.incremental_update": "tree",
     **{f"builtins.{name}": "static" for name in (
-        "len", "isinstance", "issubclass", "hasattr", "callable", "type", "id", "str", "repr", "format", "int", "float", "bool",
-        "complex", "hash", "dir", "any", "all", "range", "print", "input", "ord", "chr", "bytes", "open", "slice", "bin", "hex")},
+        "len", "isinstance", "issubclass", "hasattr", "callable", "type", "id", "str", "repr", "format", "int",
+        "float", "bool",
+        "complex", "hash", "dir", "any", "all", "range", "print", "input", "ord", "chr", "bytes", "open", "slice",
+        "bin", "hex")},
     **{f"builtins.{name}": "collection" for name in (
-        "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "zip", "enumerate", "map", "filter", "iter", "next",
+        "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "zip", "enumerate", "map", "filter",
+        "iter", "next",
         "vars")},
     **{f"builtins.{name}": "reduced" for name in ("sum", "max", "min", "abs", "pow", "round", "divmod")},
     "functools.reduce": "reduced",
@@ -126,22 +148,26 @@ STATIC_ATTRIBUTES = frozenset({
 ARRAY_ATTRIBUTES = frozenset({"T", "mT", "real", "imag", "at", "flat"})
 ARRAY_METHODS = frozenset({
     "all", "any", "argmax", "argmin", "argsort", "astype", "choose", "clip", "compress", "conj", "conjugate", "cumprod",
-    "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat", "reshape",
+    "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat",
+    "reshape",
     "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var", "view",
     "set", "add", "multiply", "mul", "divide", "power", "apply", "subtract",
 })  # fmt: skip
 # Not those that dictionaries and modules have as well.
-SURE_ARRAY_METHODS = ARRAY_METHODS - {"set", "add", "apply", "view", "take", "sort", "choose", "compress", "repeat", "trace",
+SURE_ARRAY_METHODS = ARRAY_METHODS - {"set", "add", "apply", "view", "take", "sort", "choose", "compress", "repeat",
+"trace",
     "dot", "multiply", "mul", "divide", "power", "subtract", "conj", "round"}  # fmt: skip
 TREE_METHODS = frozenset({"items", "keys", "values", "get", "copy", "pop", "popitem", "setdefault", "unfreeze"})
 HOST_METHODS = frozenset({"item", "tolist", "tobytes"})
 
 # Calls that ask for devices: JAX chooses and starts a backend for the first of them. So does every array that is made.
 _ASKS_FOR_DEVICES = frozenset({
-    "jax.devices", "jax.local_devices", "jax.device_count", "jax.local_device_count", "jax.process_index", "jax.process_count",
+    "jax.devices", "jax.local_devices", "jax.device_count", "jax.local_device_count", "jax.process_index",
+    "jax.process_count",
     "jax.process_indices", "jax.default_backend", "jax.make_mesh", "jax.device_put", "jax.live_arrays", "jax.host_id",
     "jax.host_count", "jax.debug.print", "jax.experimental.mesh_utils.create_device_mesh",
-    "jax.experimental.mesh_utils.create_hybrid_device_mesh", "jax.lib.xla_bridge.get_backend", "jax.lib.xla_bridge.device_count",
+    "jax.experimental.mesh_utils.create_hybrid_device_mesh", "jax.lib.xla_bridge.get_backend",
+    "jax.lib.xla_bridge.device_count",
     "jax.extend.backend.get_backend",
 })  # fmt: skip
 _MAKES_NO_ARRAY = frozenset({
@@ -157,15 +183,23 @@ def starts_backend(name: str | None) -> bool:
         return False
     if name in _ASKS_FOR_DEVICES or name in _SCALAR_TYPES:
         return True
-    return result_of(name) in ("array", "key") and name not in _MAKES_NO_ARRAY and not name.rpartition(".")[2][:1].isupper()
+    return (
+        result_of(name) in ("array", "key")
+        and name not in _MAKES_NO_ARRAY
+        and not name.rpartition(".")[2][:1].isupper()
+    )
 
 
 # Packages whose functions are no part of the linted project whatever it vendors, and need no call graph.
-LIBRARIES = ("jax", "numpy", "builtins", "math", "os", "functools", "itertools", "typing", "logging", "collections", "re",
-    "time", "sys", "json", "random", "dataclasses", "abc", "operator", "enum", "pathlib", "scipy", "contextlib", "warnings",
+LIBRARIES = ("jax", "numpy", "builtins", "math", "os", "functools", "itertools", "typing", "logging", "collections",
+"re",
+    "time", "sys", "json", "random", "dataclasses", "abc", "operator", "enum", "pathlib", "scipy", "contextlib",
+    "warnings",
     "copy", "string", "inspect", "absl", "pytest", "unittest", "tensorflow", "torch", "matplotlib", "pandas", "tqdm",
-    "einops", "threading", "queue", "subprocess", "argparse", "types", "datetime", "textwrap", "tempfile", "shutil", "pickle",
-    "immutabledict", "ml_dtypes", "jaxtyping", "typing_extensions", "concurrent", "asyncio", "multiprocessing")  # fmt: skip
+    "einops", "threading", "queue", "subprocess", "argparse", "types", "datetime", "textwrap", "tempfile", "shutil",
+    "pickle",
+    "immutabledict", "ml_dtypes", "jaxtyping", "typing_extensions", "concurrent", "asyncio",
+    "multiprocessing")  # fmt: skip
 _LIBRARIES = frozenset(LIBRARIES)
 
 

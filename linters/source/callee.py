@@ -13,8 +13,12 @@ class Signature(Protocol):
     """What is known of a function of the project wherever it is: a `Function` of this file or a summary of another."""
 
     id: str
-    name: str
-    parameters: list[Parameter]
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def parameters(self) -> list[Parameter]: ...
 
     @property
     def line(self) -> int: ...

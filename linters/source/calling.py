@@ -22,9 +22,9 @@ DEEPEST_RETURN = 4
 class JitOptions:
     """The static and donated parameters of a jitted callee.
 
-    `static_numbers`, `donated_numbers` count the arguments of a call of it, `static_names`, `donated_names` are parameter
-    names; each is None where it is computed from what is not known. With a known signature, names and numbers are both
-    complete. `all_donated` is equinox's `donate="all"`.
+    `static_numbers`, `donated_numbers` count the arguments of a call of it, `static_names`, `donated_names` are
+    parameter names; each is None where it is computed from what is not known. With a known signature, names and
+    numbers are both complete. `all_donated` is equinox's `donate="all"`.
     """
 
     static_numbers: frozenset[int] | None
@@ -326,7 +326,8 @@ class Calling(Names):
         if made is None:
             return None
         if made.op in ("tuple", "list") and type(index.data) is int and -len(made.args) <= index.data < len(made.args):
-            return made.args[index.data]
+            starred = any(each.op == "star" for each in made.args)
+            return None if starred else made.args[index.data]
         if made.op == "dict":
             for key, each in zip(made.data, made.args, strict=True):
                 if key is not None and key.op == "const" and key.data == index.data:
@@ -347,9 +348,9 @@ class Calling(Names):
         if value.op == "name":
             target = self.resolve(value.data)
             return self.constant(target, missing) if target is not None and target.op != "name" else missing
-        if value.op == "call" and not value.data.keywords and len(value.data.args) == 1:
-            if dotted(value.data.func) in ("builtins.tuple", "builtins.list"):
-                return self.constant(value.data.args[0], missing)
+        if value.op == "call" and dotted(value.data.func) in ("builtins.tuple", "builtins.list"):
+            call: Call = value.data
+            return self.constant(call.args[0], missing) if len(call.args) == 1 and not call.keywords else missing
         if value.op == "phi":
             parts = [self.constant(each, missing) for each in value.args]
             if all(part is not missing and type(part) is type(parts[0]) and part == parts[0] for part in parts):

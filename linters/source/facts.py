@@ -1,7 +1,8 @@
 """What a rule reads. This is the guide for who writes one.
 
-A rule is a module in `rules/` with `BAD` and `GOOD` twins and `RULE = SourceRule(..., check=check)`. `check(facts)` gets the
-`FileFacts` of one file and yields findings. It never walks the syntax tree to find out what a name means: it reads records.
+A rule is a module in `rules/` with `BAD` and `GOOD` twins and `RULE = SourceRule(..., check=check)`. `check(facts)`
+gets the `FileFacts` of one file and yields findings. It never walks the syntax tree to find out what a name means: it
+reads records.
 
     def check(facts: FileFacts) -> Iterable[Finding]:
         for function in facts.functions:              # all of the file, lambdas too; the module's own code is first
@@ -17,28 +18,29 @@ A rule is a module in `rules/` with `BAD` and `GOOD` twins and `RULE = SourceRul
                 )
 
 ## Records (records.py)
-`function.calls`, `.branches` (who asks for the truth of a value: if, while, assert, ternary, and, or, not, filter), `.loops`,
-`.stores` (names, globals, attributes, items, container methods), `.returns`, `.reads` (names), `.items` (subscripts),
-`.arithmetic` (binary operations and comparisons), `.formats` (f-strings). Each has `node`, `block`, `order`, `function`,
-`statement`. `function.parameters`, `.decorators`, `.owner` (its class), `.parent`, `.attributes` (those of parameters that
-it reads). `facts.classes` has the classes, `facts.module.mentions` where names of `removals.NOTED` are written.
-`a.block.excludes(b.block)`: never in the same round (other arms, or one returned before). `block.loops()`: the loops
-round it. `block.guards()`: conditions that hold there, with `then` / `else`.
+`function.calls`, `.branches` (who asks for the truth of a value: if, while, assert, ternary, and, or, not, filter),
+`.loops`, `.stores` (names, globals, attributes, items, container methods), `.returns`, `.reads` (names), `.items`
+(subscripts), `.arithmetic` (binary operations and comparisons), `.formats` (f-strings). Each has `node`, `block`,
+`order`, `function`, `statement`. `function.parameters`, `.decorators`, `.owner` (its class), `.parent`, `.attributes`
+(those of parameters that it reads). `facts.classes` has the classes, `facts.module.mentions` where names of
+`removals.NOTED` are written. `a.block.excludes(b.block)`: never in the same round (other arms, or one returned before).
+`block.loops()`: the loops round it. `block.guards()`: conditions that hold there, with `then` / `else`.
 
 ## Values (values/value.py, a table of ops is there)
-Every expression gave one `Value`; a name that is not rebound gives the same object at each read: identity means "the same
-thing". `value.op`, `.args`, `.data`, `.node`; a `phi` holds what the paths brought, a `loop` what came before and out of a
-round. Calls of project functions are followed by `facts.returned(value)`: what the function returns, as a Value in terms of
-the arguments (None where unknown). A name of an enclosing function gives the value it has there.
+Every expression gave one `Value`; a name that is not rebound gives the same object at each read: identity means "the
+same thing". `value.op`, `.args`, `.data`, `.node`; a `phi` holds what the paths brought, a `loop` what came before and
+out of a round. Calls of project functions are followed by `facts.returned(value)`: what the function returns, as a
+Value in terms of the arguments (None where unknown). A name of an enclosing function gives the value it has there.
 
 ## Questions
-- `facts.kind(value)`: `array` (surely a tracer), `traced` (an argument of a traced function or part of one: a tracer or a
-  pytree of tracers), `static` (known while tracing: shapes, constants, static arguments), `host` (numpy or Python state),
-  `device` (came out of a compiled function, on the host), `eager` (jax.numpy result on the host), `key`, `callable`,
-  `module`, `unknown`. `TRACERS = {"array", "traced"}`. Unknown stays silent.
+- `facts.kind(value)`: `array` (surely a tracer), `traced` (an argument of a traced function or part of one: a tracer or
+  a pytree of tracers), `static` (known while tracing: shapes, constants, static arguments), `host` (numpy or Python
+  state), `device` (came out of a compiled function, on the host), `eager` (jax.numpy result on the host), `key`,
+  `callable`, `module`, `unknown`. `TRACERS = {"array", "traced"}`. Unknown stays silent.
 - `facts.callee(call or value)`: a `Callee`: `.name`, `.function`, `.wraps`, `.jit`, `.bound`; see callee.py.
 - `facts.arguments(call)`: parameter name -> Value, for a project function, bound arguments included.
-- `facts.traced(function)`: `Traced` or None: `.staged`, `.parameters`, `.chain`. `facts.why(function)`: its chain as text.
+- `facts.traced(function)`: `Traced` or None: `.staged`, `.parameters`, `.chain`. `facts.why(function)`: its chain as
+  text.
 - `facts.constant(value)`: Python value of a literal, a tuple of literals, a name bound to one (other files too); else
   `facts.MISSING`. `facts.strings(value)`: every string a value can be, or None.
 - `facts.jit_options(callee)`: `JitOptions` of the jit round it: static and donated positions and names.
@@ -105,10 +107,11 @@ class FileFacts:
 
     def callee(self, call: Call | Value) -> Callee:
         """What is called, or what a value would call."""
-        return self.program.callee(call.func if isinstance(call, Call) else call)
+        value = call.func if type(call) is Call else call
+        return value.callee or self.program.callee(value)  # type: ignore[union-attr]
 
     def arguments(self, call: Call) -> dict[str, Value]:
-        """The arguments by parameter name, for a function of the project; empty where it is not known or a star hides."""
+        """The arguments by parameter name, for a function of the project; those behind a star are left out."""
         return self.program.arguments(call)
 
     def returned(self, value: Value) -> Value | None:

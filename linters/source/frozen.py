@@ -43,9 +43,10 @@ class Freezer:
         op = value.op
         if op == "const":
             data = value.data
-            if isinstance(data, _SIMPLE) and not (isinstance(data, str) and len(data) > LONGEST_CONSTANT):
-                if not (isinstance(data, int) and abs(data) > 2**62):
-                    return ["c", data]
+            too_long = isinstance(data, str) and len(data) > LONGEST_CONSTANT
+            too_large = isinstance(data, int) and abs(data) > 2**62
+            if isinstance(data, _SIMPLE) and not too_long and not too_large:
+                return ["c", data]
             return ["c", None] if data is Ellipsis else 0
         if op == "name":
             return ["n", value.data]

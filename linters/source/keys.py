@@ -133,9 +133,8 @@ def repeats(use: KeyUse) -> Loop | None:
 def _leaves(block: Block, loop: Loop) -> bool:
     """Whether the path through this block does not come to the next round."""
     for each in block.chain():
-        if each.loop is not loop:
-            if each.loop is None or loop not in list(each.loop.block.loops()):
-                return False
+        if each.loop is not loop and (each.loop is None or loop not in list(each.loop.block.loops())):
+            return False
         if each.ends in ("return", "break", "raise"):
             return True
     return False

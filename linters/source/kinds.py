@@ -34,6 +34,7 @@ class Kinds:
     resolve: Any
     type_of: Any
     matched: Any
+    item_of: Any
 
     def __init__(self) -> None:
         self._heads = 0
@@ -144,10 +145,9 @@ class Kinds:
         if base in ("host", "eager"):
             return "array" if at in TRACERS else base
         if container.op == "call":
-            made = self.returned(container)
-            if made is not None and made.op in ("tuple", "list") and index.op == "const" and type(index.data) is int:
-                if -len(made.args) <= index.data < len(made.args) and not any(a.op == "star" for a in made.args):
-                    return self.kind(made.args[index.data])
+            part = self.item_of(value)
+            if part is not None:
+                return self.kind(part)
         return "unknown"
 
     def is_mapped_apart(self, container: Value, index: Value) -> bool:

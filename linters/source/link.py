@@ -1,8 +1,9 @@
 """Which functions are traced: from every transform in the program, along calls, to a fixed point.
 
-Roots are the functions that transforms are given (as decorators, arguments, branches, through partial, lambda, methods),
-those of custom derivatives, Module methods by convention, and what the project's options name. From a traced function
-the property goes on to the functions defined in it and to those it calls, with what is known of their arguments.
+Roots are the functions that transforms are given (as decorators, arguments, branches, through partial, lambda,
+methods), those of custom derivatives, Module methods by convention, and what the project's options name. From a traced
+function the property goes on to the functions defined in it and to those it calls, with what is known of their
+arguments.
 """
 
 from __future__ import annotations
@@ -201,7 +202,11 @@ class Linker:
                 states[parameter.name] = OPEN
             elif parameter.default is not None and parameter.name not in self.passed.get(function.id, ()):
                 states[parameter.name] = OPEN  # a default that nobody replaces stays a Python value
-            elif traced_numbers is None or at in traced_numbers or (at is None and transform.parameters == "all" and name not in _POSITIONAL_ONLY):
+            elif (
+                traced_numbers is None
+                or at in traced_numbers
+                or (at is None and transform.parameters == "all" and name not in _POSITIONAL_ONLY)
+            ):
                 states[parameter.name] = TRACER
         if name in _POSITIONAL_ONLY:
             # What the transform itself calls gets no keyword arguments, and defaults stay what they are.

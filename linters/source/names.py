@@ -70,11 +70,15 @@ class Names:
         generation: int = 0,
         home: str = "",
     ) -> Value:
-        """A frozen value; calls in it stand in `function`, parameters without an owner are of `home` (or `function`)."""
+        """A frozen value; calls in it stand in `function`, parameters without an owner are of `home` or `function`."""
         if not frozen:
             return UNKNOWN
         return Thaw(
-            function, bind or {}, self.parameter_value, generation, home or (function.id if function is not None else "")
+            function,
+            bind or {},
+            self.parameter_value,
+            generation,
+            home or (function.id if function is not None else ""),
         ).value(frozen)
 
     def parameter_value(self, function: str, index: int) -> Value:

@@ -20,7 +20,7 @@ MOST_CALLERS = 60
 
 
 class Program(Calling, Kinds, Importing):
-    """All files by their summaries. The file under analysis is asked about by its own live records; ids join the two."""
+    """All files by their summaries. The file under analysis is asked about by its own records; ids join the two."""
 
     def __init__(self, summaries: Iterable[FileSummary], options: SourceOptions | None = None) -> None:
         super().__init__(summaries)
@@ -55,7 +55,7 @@ class Program(Calling, Kinds, Importing):
         return self._callers
 
     def repeated(self, id: str) -> str | None:
-        """Where a function is called in a loop of the host, or one that calls it is: `train.py:88`. None where nowhere."""
+        """Where a function, or one that calls it, is called in a loop of the host: `train.py:88`; else None."""
         seen, stack = {id}, [id]
         while stack and len(seen) < MOST_CALLERS:
             for caller, line, looped in self.callers.get(stack.pop(), ()):
@@ -70,7 +70,7 @@ class Program(Calling, Kinds, Importing):
         return None
 
     def starts_backend(self, id: str) -> str | None:
-        """The call that starts a backend when this function runs, itself or one that it calls; None where none is seen."""
+        """The call that starts a backend when this function runs, in it or in one that it calls; None where none is."""
         if id not in self._starts:
             self._starts[id] = None
             self._starts[id] = self._started(id)

@@ -224,7 +224,7 @@ class Read(Record):
 class Mention(Record):
     """A library's name in code, of those in `removals.NOTED`: `name` is the dotted one, `how` says where it is written.
 
-    `how` is `attribute` (`jax.tree_map`), `import` (an alias of `import` or `from ... import`; `node` is the statement)
+    `how` is `attribute` (`jax.tree_map`), `import` (`node` is the alias, `statement` the import)
     or `annotation` (a type, which may never be evaluated).
     """
 
@@ -369,7 +369,7 @@ class Function:
 
 
 class Class:
-    """A class of this file. `attributes` are set in its body, `self_attributes` on `self` by any method (all values)."""
+    """A class of this file. `attributes` are set in its body, `self_attributes` on `self` by any method."""
 
     __slots__ = (
         "annotations",

@@ -18,8 +18,8 @@ class Example:
     """A small program that a rule must find at fault (each line that ends with `# bad`, and no other), or leave alone.
 
     `run` is code that executes the example with jax; `raises` names the exception that it then ends with, for a rule
-    whose faults JAX itself refuses. A good twin's `run` must pass. `files` are further modules, by path, that the example
-    imports; `also` names other rules that rightly fire on it.
+    whose faults JAX itself refuses. A good twin's `run` must pass. `files` are further modules, by path, that the
+    example imports; `also` names other rules that rightly fire on it.
     """
 
     name: str

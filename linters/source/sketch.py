@@ -1,7 +1,7 @@
 """Arguments of calls in brief: what another file must know of a value to say whether it is a tracer, and no more.
 
-A sketch is frozen as `frozen` says, with `["=", kind]` for what an operation of a library gives: `array` (a tracer where
-operations are staged), `static`, `host`, `key`. Functions, parameters and constants stay what they are.
+A sketch is frozen as `frozen` says, with `["=", kind]` for what an operation of a library gives: `array` (a tracer
+where operations are staged), `static`, `host`, `key`. Functions, parameters and constants stay what they are.
 """
 
 from __future__ import annotations

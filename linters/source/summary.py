@@ -1,11 +1,10 @@
-"""What other files need to know of one file: small, JSON, a function of the file's content and its module name alone."""
+"""What other files need to know of one file: small, JSON, a function of its content and module name alone."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
@@ -13,17 +12,21 @@ from .apis import is_library, result_of, starts_backend
 from .frozen import Freezer, Frozen
 from .records import Call, Class, Function, Module
 from .sketch import Sketcher
+from .syncs import read_parameters
 from .text import SourceText, is_test_path
 from .transforms import RULE_METHODS, TRANSFORMS
 from .values.value import Parameter, Value, dotted
 
-_X64 = re.compile(r"""config\.(jax_)?(enable_x64|x64_enabled)|["']jax_enable_x64|JAX_ENABLE_X64|import .*\benable_x64\b""")
+_X64 = re.compile(
+    r"""config\.(jax_)?(enable_x64|x64_enabled)|["']jax_enable_x64|JAX_ENABLE_X64|import .*\benable_x64\b"""
+)
 RETURNED = 48
 ARGUMENT = 16
 EXPORTED = 40
 HIGHER_ORDER = frozenset(
     {
-        "jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree_util.tree_map_with_path", "jax.tree.map_with_path",
+        "jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map", "jax.tree_util.tree_map_with_path",
+        "jax.tree.map_with_path",
         "builtins.map", "functools.reduce", "functools.partial", "jax.tree_util.Partial", "builtins.filter",
     }
 )  # fmt: skip
@@ -63,6 +66,7 @@ class FunctionSummary:
         self.data = data
         self.file = file
         self._thaw = thaw
+        self._parameters: list[Parameter] | None = None
 
     @property
     def name(self) -> str:
@@ -88,13 +92,15 @@ class FunctionSummary:
     def calls(self) -> list[Any]:
         return self.data["c"]
 
-    @cached_property
+    @property
     def parameters(self) -> list[Parameter]:
-        thaw = self._thaw
-        return [
-            Parameter(self, at, name, kind, thaw(default) if default is not None else None, thaw(annotation))
-            for at, (name, kind, default, annotation) in enumerate(self.data["p"])
-        ]
+        if self._parameters is None:
+            thaw = self._thaw
+            self._parameters = [
+                Parameter(self, at, name, kind, thaw(default) if default is not None else None, thaw(annotation))
+                for at, (name, kind, default, annotation) in enumerate(self.data["p"])
+            ]
+        return self._parameters
 
     def __repr__(self) -> str:
         return self.id
@@ -114,10 +120,12 @@ def summarise(module: Module) -> FileSummary:
 
     `exports`: what each global is; `stars`: modules imported with `*`; `functions` by id: name `n`, lines `l` to `e`,
     parameters `p` (name, kind, default, annotation), decorators `d`, what is returned `r`, owner class `o`, enclosing
-    function `u`, calls that matter to others `c` (func, arguments as `sketch` says, keywords, line), which of those may hand functions on `t`,
-    which stand in loops `w`, the first of its calls that starts a backend `b`, keys it consumes `k` (parameter names);
+    function `u`, calls that matter to others `c` (func, arguments as `sketch` says, keywords, line), which of those
+    may hand functions on `t`, which stand in loops `w`, the first of its calls that starts a backend `b`, keys it
+    consumes `k` (parameter names), parameters whose numbers it reads on the host `y`;
     `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`;
-    `x64` where the file has to do with JAX's mode of 64 bits, `distributed` where it calls `jax.distributed.initialize`.
+    `x64` where the file has to do with JAX's mode of 64 bits, `distributed` where it calls
+    `jax.distributed.initialize`.
     """
     freezer = Freezer()
     freeze, sketch = freezer.freeze, Sketcher(freezer).sketch
@@ -210,6 +218,9 @@ def _function(function: Function, freeze: Any, sketch: Any) -> dict[str, Any]:
     keys = sorted({name for call in function.calls if (name := _consumed(call, function)) is not None})
     if keys:
         found["k"] = keys
+    read = read_parameters(function)
+    if read:
+        found["y"] = read
     return found
 
 
@@ -249,17 +260,15 @@ def matters(call: Call) -> bool:
                 return data.index == 0 or data.annotation.op in ("name", "class")
             return base.op in ("call", "attr", "phi", "class", "ref") and func.data not in _COMMON
         return func.op != "unknown"
-    if name in TRANSFORMS or name in HIGHER_ORDER:
-        return True
-    if is_library(name) or result_of(name) is not None:
-        return False
-    return True
+    return name in TRANSFORMS or name in HIGHER_ORDER or not (is_library(name) or result_of(name) is not None)
 
 
 _COMMON = frozenset(
     {
-        "append", "astype", "sum", "mean", "reshape", "items", "keys", "values", "get", "format", "join", "split", "startswith",
-        "endswith", "lower", "upper", "replace", "strip", "transpose", "set", "add", "max", "min", "all", "any", "copy", "pop",
+        "append", "astype", "sum", "mean", "reshape", "items", "keys", "values", "get", "format", "join", "split",
+        "startswith",
+        "endswith", "lower", "upper", "replace", "strip", "transpose", "set", "add", "max", "min", "all", "any",
+        "copy", "pop",
         "extend", "update", "info", "warning", "debug", "write", "read", "item", "squeeze", "flatten", "ravel", "dot",
     }
 )  # fmt: skip

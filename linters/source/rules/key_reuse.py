@@ -8,7 +8,8 @@ the body of a `scan`, and in each shard of a `shard_map` that all get the same k
 ## Why is this bad?
 A key is a value, not a stream: the same key gives the same numbers. Two layers start with the same weights, noise and
 dropout masks repeat, and nothing fails (https://github.com/dunnolab/xland-minigrid/issues/42,
-https://github.com/google/flax/commit/6f2b08e0). `jax.debug_key_reuse` finds some of it, at run time, with new-style keys.
+https://github.com/google/flax/commit/6f2b08e0). `jax.debug_key_reuse` finds some of it, at run time, with new-style
+keys.
 
 ## Example
     def setup(key, count):
@@ -25,9 +26,9 @@ https://github.com/google/flax/commit/6f2b08e0). `jax.debug_key_reuse` finds som
 In a loop, `jax.random.fold_in(key, step)` gives each round its own key; in a shard, fold in `jax.lax.axis_index`.
 
 ## What stays clean
-A key that is rebound between two uses, `fold_in` with other data, elements of a split key, one use in each branch, a use
-before an early return, `jax.random.clone`, several arrays that are permuted alike. Keys that are handed to libraries
-(`model.init`) are not counted, nor, in tests, those that a helper gets twice.
+A key that is rebound between two uses, `fold_in` with other data, elements of a split key, one use in each branch, a
+use before an early return, `jax.random.clone`, several arrays that are permuted alike. Keys that are handed to
+libraries (`model.init`) are not counted, nor, in tests, those that a helper gets twice.
 
 ## References
 - https://docs.jax.dev/en/latest/random-numbers.html

@@ -2,8 +2,8 @@
 
 ## What it does
 Reports `if`, `while`, `assert`, `and`, `or`, `not`, a conditional expression, the filter of a comprehension, `bool()`,
-and `min()` or `max()` of several values, where what is asked comes out of an array operation in a traced function.
-The function is followed through calls, transforms and files; `contract-lint check --why FILE:LINE` shows the way.
+and `min()` or `max()` of several values, where what is asked comes out of an array operation in a traced function. The
+function is followed through calls, transforms and files; `contract-lint check --why FILE:LINE` shows the way.
 
 ## Why is this bad?
 Tracing runs the Python code once, with stand-ins for the arrays. A stand-in has no truth value, so the first trace ends

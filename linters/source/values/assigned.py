@@ -22,7 +22,7 @@ _OTHER_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 class Assigned:
-    """`names` are bound or changed in place, `attributes` are (name, attribute) pairs, `called` names whose methods run."""
+    """`names` are bound or changed in place, `attributes` are (name, attribute), `called`: their methods run."""
 
     __slots__ = ("attributes", "called", "names")
 

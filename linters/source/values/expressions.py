@@ -55,9 +55,7 @@ class Expressions(State):
     def mention(self, node: ast.AST, name: str, how: str) -> None:
         """Records that a noted name is written here."""
         self.order += 1
-        self.module.mentions.append(
-            Mention(node, self.block, self.function, self.order, self.statement, name, how)
-        )
+        self.module.mentions.append(Mention(node, self.block, self.function, self.order, self.statement, name, how))
 
     def _constant(self, node: ast.Constant) -> Value:
         return Value("const", node, (), node.value)
@@ -171,11 +169,11 @@ class Expressions(State):
             for key, value in zip(reversed(base.data), reversed(base.args), strict=True):
                 if key.op == "const" and type(key.data) is type(at) and key.data == at:
                     return value
-        key = (base, type(at), at, FIRST_ITEM)
+        place = (base, type(at), at, FIRST_ITEM)
         try:
-            value = self.attributes.get(key)
+            value = self.attributes.get(place)
             if value is None:
-                value = self.attributes[key] = Value("item", node, (base, index))
+                value = self.attributes[place] = Value("item", node, (base, index))
         except TypeError:
             value = Value("item", node, (base, index))
         return value

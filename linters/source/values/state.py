@@ -76,6 +76,9 @@ class State:
         self.attributes: dict[Any, Value] = {}
         self.queue: list[tuple[Function, Scope | None]] = []
         self.final: Env = {}
+        self.ids: dict[str, int] = {}
+        self.in_class_body = False
+        self.class_outer: Env = {}
 
     # Names
 

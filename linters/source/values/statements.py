@@ -22,10 +22,10 @@ class Statements(Expressions):
         self.runners: dict[type, Callable[[Any], None]] = {
             kind: getattr(self, f"_run_{kind.__name__.lower()}")
             for kind in (
-                ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.If, ast.For, ast.AsyncFor, ast.While,
-                ast.With, ast.AsyncWith, ast.Try, ast.Raise, ast.Assert, ast.Delete, ast.Import, ast.ImportFrom,
-                ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Break, ast.Continue,
-                ast.Match,
+                ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.If, ast.For, ast.AsyncFor,
+                ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Raise, ast.Assert, ast.Delete, ast.Import,
+                ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal,
+                ast.Break, ast.Continue, ast.Match,
             )
         }  # fmt: skip
         try_star = getattr(ast, "TryStar", None)
@@ -160,7 +160,7 @@ class Statements(Expressions):
     def _run_import(self, node: ast.Import) -> None:
         for alias in node.names:
             self.module.imports.add(alias.name)
-            self._imported(node, alias.name)
+            self._imported(alias, alias.name)
             if alias.asname:
                 self.env[alias.asname] = self.named(alias.name)
             else:
@@ -179,12 +179,12 @@ class Statements(Expressions):
         for alias in node.names:
             if alias.name == "*":
                 self.module.stars.append(base)
-                self._imported(node, base)
+                self._imported(alias, base)
             else:
-                self._imported(node, f"{base}.{alias.name}")
+                self._imported(alias, f"{base}.{alias.name}")
                 self.env[alias.asname or alias.name] = self.named(f"{base}.{alias.name}" if base else alias.name)
 
-    def _imported(self, node: ast.stmt, name: str) -> None:
+    def _imported(self, node: ast.alias, name: str) -> None:
         """Records a noted name, or the noted module that it comes out of."""
         while "." in name:
             if name in NOTED:
@@ -227,12 +227,9 @@ class Statements(Expressions):
     def _run_if(self, node: ast.If) -> None:
         test = self.evaluate(node.test)
         branch = self.branch(node, "if", test)
-        arms = [("then", node.body, self.env.copy(), test), ("else", node.orelse, self.env, test)]
-        self._arms(branch, arms)
+        self._arms(branch, [("then", node.body, self.env.copy(), test), ("else", node.orelse, self.env, test)])
 
-    def _arms(
-        self, branch: Branch, arms: list[tuple[str, Sequence[ast.stmt], Env, Value | None]], exhaustive: bool = True
-    ) -> None:
+    def _arms(self, branch: Branch, arms: Sequence[tuple[str, Sequence[ast.stmt], Env, Value | None]]) -> None:
         """Runs each arm in its own state, and goes on in what they join to."""
         outer, ended = self.block, None
         alive: list[tuple[Env, Block]] = []

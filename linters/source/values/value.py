@@ -1,8 +1,9 @@
 """A value of the program, as the interpreter sees it: how it came about, never what it is.
 
-Each evaluation of an expression gives one `Value`; each assignment binds a name to the one that was computed, so two reads
-of a name that is not rebound between them give the same object. Where paths meet, a name with several values has a `phi`;
-at the head of a loop, one with a value from the round before has a `loop`.
+Each evaluation of an expression gives one `Value`; each assignment binds a name to the one that was computed, so two
+reads of a name that is not rebound between them give the same object. Where paths meet, a name with several values has
+a
+`phi`; at the head of a loop, one with a value from the round before has a `loop`.
 
 | op | args | data |
 | --- | --- | --- |
@@ -21,7 +22,7 @@ at the head of a loop, one with a value from the round before has a `loop`.
 | `unary` | (operand,) | `Not`, `USub`, ... |
 | `tuple`, `list`, `set` | elements | |
 | `dict` | values | keys, as Values; None for `**` |
-| `comp` | (element, *iterables) | `list`, `set`, `dict` or `generator`; a dict's element is a `tuple` of key and value |
+| `comp` | (element, *iterables) | `list`, `set`, `dict`, `generator`; a dict's element is a `tuple` (key, value) |
 | `format` | formatted values | |
 | `phi` | alternatives | the `Branch`, or None |
 | `loop` | [before, after a round] | the `Loop` |
@@ -46,6 +47,9 @@ class Value:
     """
 
     __slots__ = ("args", "callee", "data", "kind", "loop", "node", "op")
+
+    args: Any
+    data: Any
 
     def __init__(self, op: str, node: ast.AST | None, args: Any = (), data: Any = None) -> None:
         self.op = op

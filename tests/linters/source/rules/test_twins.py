@@ -50,7 +50,7 @@ def test_good_twins_are_clean(rule: SourceRule, example: Example) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=name)
 def test_every_rule_has_both_twins(rule: SourceRule) -> None:
-    assert rule.good and rule.bad or rule.code == "JIT100"
+    assert (rule.good and rule.bad) or rule.code == "JIT100"
     headings = ("What it does", "Why is this bad?", "Example", "Use instead", "What stays clean", "References")
     assert [each for each in headings if f"## {each}\n" not in rule.doc] == []
     assert "https://" in rule.doc

@@ -166,7 +166,8 @@ class Expressions(State):
             if not any(arg.op == "star" for arg in base.args):
                 return base.args[at]
         elif base.op == "dict" and None not in base.data:
-            for key, value in zip(reversed(base.data), reversed(base.args), strict=True):
+            keys: Any = base.data
+            for key, value in zip(reversed(keys), reversed(base.args), strict=True):
                 if key.op == "const" and type(key.data) is type(at) and key.data == at:
                     return value
         place = (base, type(at), at, FIRST_ITEM)

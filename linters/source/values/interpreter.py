@@ -37,12 +37,12 @@ class Interpreter(Statements):
         self._guarded(top, module.tree.body)
         # Where paths met, the state is a new one: the last one has what all names ended up as.
         self.globals = self.globals | self.env
-        module.exports = {name: value for name, value in self.globals.items() if type(name) is str}
         at = 0
         while at < len(self.queue):
             function, scope = self.queue[at]
             at += 1
             self._body(function, scope)
+        module.exports = {name: value for name, value in self.globals.items() if type(name) is str}
         return module
 
     def _enter(self, function: Function, scope: Scope | None, env: Env) -> None:

@@ -1,0 +1,160 @@
+"""Which functions are traced, by what, with which parameters: over one file and over several."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from contract_lint.linters.source.analyse import link, summarise, why
+from contract_lint.linters.source.options import SourceOptions
+from contract_lint.linters.source.program import Program
+from contract_lint.linters.source.summary import FileSummary
+from contract_lint.linters.source.text import plain_source
+from contract_lint.linters.source.traced import Traced
+
+
+def program_of(files: dict[str, str], options: SourceOptions | None = None) -> Program:
+    summaries: list[FileSummary] = []
+    for path, code in files.items():
+        summary = summarise(plain_source(path, dedent(code)))
+        assert isinstance(summary, FileSummary)
+        summaries.append(FileSummary.from_json(summary.as_json()))
+    return link(summaries, options)
+
+
+def traced(code: str, name: str = "f", **files: str) -> Traced | None:
+    program = program_of({"example.py": "import jax\nimport jax.numpy as jnp\n" + dedent(code), **files})
+    found = [each for id, each in program.traced_functions.items() if id.rpartition(":")[2].rpartition(".")[2] == name]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "@jax.jit\ndef f(x): ...",
+        "from jax import jit\n@jit\ndef f(x): ...",
+        "from functools import partial\n@partial(jax.jit, donate_argnums=0)\ndef f(x): ...",
+        "@jax.jit(donate_argnums=0)\ndef f(x): ...",
+        "def f(x): ...\ng = jax.jit(jax.vmap(f))",
+        "def f(x): ...\ng = jax.jit(fun=f)",
+        "from functools import partial\ndef f(x, y): ...\ng = jax.jit(partial(f, y=1))",
+        "def f(x): ...\njax.jit(lambda x: f(x))(1)",
+        "def f(c, x): ...\njax.lax.scan(f, 0, None)",
+        "def f(x): ...\ndef g(x): ...\njax.lax.cond(True, f, g, 1)",
+        "def f(x): ...\njax.lax.switch(0, [f, lambda x: x], 1)",
+        "def f(x): ...\njitted = jax.jit\nif 1:\n    jitted = jax.pmap\njitted(f)",
+        "class A:\n    def f(self, x): ...\n    def run(self):\n        return jax.jit(self.f)(1)",
+        "class A:\n    def __init__(self):\n        self.go = jax.jit(self.f)\n    def f(self, x): ...",
+        "from flax import nnx\n@nnx.jit\ndef f(m, x): ...",
+        "import equinox as eqx\n@eqx.filter_jit\ndef f(m, x): ...",
+        "def compile(fn):\n    return jax.jit(fn)\ndef f(x): ...\ng = compile(f)",
+        "def f(x): ...\n@jax.jit\ndef g(x):\n    return jax.tree.map(f, x)",
+        "@jax.custom_vjp\ndef h(x): ...\ndef f(x): ...\ndef b(r, g): ...\nh.defvjp(f, b)",
+    ],
+)
+def test_roots(code: str) -> None:
+    assert traced(code) is not None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import numba\n@numba.jit\ndef f(x): ...",
+        "class Backend:\n    def jit(self, fn): return fn\ndef f(x): ...\nBackend().jit(f)",
+        "def f(x): ...\n@jax.jit\ndef g(x):\n    jax.debug.callback(f, x)",
+        "def f(x): ...\njax.tree.map(f, 1)",
+        "def f(x): ...\nprint(f(1))",
+    ],
+)
+def test_what_is_no_root(code: str) -> None:
+    assert traced(code) is None
+
+
+def test_parameters() -> None:
+    found = traced("@jax.jit(static_argnums=(1, -1), static_argnames=('b',))\ndef f(x, n, b, *, c=1, d, last=2): ...")
+    assert found is not None
+    assert found.parameters == {
+        "x": "traced", "n": "static", "b": "static", "c": "unknown", "d": "traced", "last": "unknown",
+    }  # fmt: skip
+    assert found.staged and found.direct
+    found = traced("def f(w, x): ...\ng = jax.grad(f)")
+    assert found is not None and found.parameters == {"w": "traced"} and not found.staged
+    found = traced("def f(a, b): ...\ng = jax.vmap(f, in_axes=(None, 0))")
+    assert found is not None and found.parameters == {"b": "traced"}
+
+
+def test_arguments_follow_calls_across_files() -> None:
+    files = {
+        "pkg/__init__.py": "from .train import step\n",
+        "pkg/train.py": """
+            import jax
+            from pkg import loss as losses
+
+            @jax.jit
+            def step(params, batch):
+                logits = params @ batch
+                return losses.loss(logits, batch.shape[0], mode="mean")
+            """,
+        "pkg/loss.py": """
+            import jax.numpy as jnp
+
+            def loss(logits, count, mode, scale=1.0):
+                return reduce(jnp.exp(logits), mode) / count
+
+            def reduce(x, mode):
+                return x.mean() if mode == "mean" else x.sum()
+            """,
+    }
+    program = program_of(files)
+    by_name = {id.rpartition(":")[2]: each for id, each in program.traced_functions.items()}
+    assert by_name["loss"].parameters == {"logits": "traced", "count": "static", "mode": "static", "scale": "static"}
+    assert by_name["reduce"].parameters == {"x": "traced", "mode": "static"}
+    (line, states) = why(program, "pkg/loss.py", 8)
+    assert line == (
+        "traced: pkg/train.py:5 jax.jit(step) -> pkg/train.py:8 loss() -> pkg/loss.py:5 reduce() -> here (reduce)"
+    )
+    assert states == "parameters: x: traced, mode: static"
+    assert why(program, "pkg/train.py", 2) == ["pkg/train.py:2 is not in a function"]
+
+
+def test_modules_by_convention_and_by_name() -> None:
+    code = """
+    from flax import linen as nn
+    from base import Layer
+
+    class Block(Layer):
+        def __call__(self, x):
+            return self.inner(x)
+
+        def inner(self, x):
+            return x
+
+        def forward(self, x):
+            return x
+    """
+    base = "from flax import linen as nn\nclass Layer(nn.Module):\n    pass\n"
+    program = program_of({"example.py": code, "base.py": base})
+    assert {id.rpartition(".")[2] for id in program.traced_functions} == {"__call__", "inner"}
+    program = program_of({"example.py": code, "base.py": base}, SourceOptions(module_methods=("forward",)))
+    assert "example:Block.forward" in program.traced_functions
+    program = program_of({"example.py": "def f(x): ..."}, SourceOptions(traced=("exam*:f",)))
+    assert program.traced_functions["example:f"].parameters == {"x": "traced"}
+
+
+def test_what_returns_itself_ends() -> None:
+    code = (
+        "@jax.jit\ndef f(x):\n    return g(x)\ndef g(x):\n    return f(x) + g(g(x)) + h(x)\ndef h(x):\n    return g(h)"
+    )
+    assert traced(code, "h") is not None
+
+
+def test_summaries_are_plain_json_and_need_no_tree() -> None:
+    import json
+
+    source = plain_source("example.py", "import jax\n@jax.jit\ndef f(x, y=(1, {'a': 2})):\n    return x, y[0]\n")
+    summary = summarise(source)
+    assert isinstance(summary, FileSummary)
+    again = FileSummary.from_json(json.loads(json.dumps(summary.as_json())))
+    assert again == summary and again.outward == summary.outward
+    moved = summarise(plain_source("example.py", "\n\n" + source.text))
+    assert isinstance(moved, FileSummary) and moved.outward == summary.outward and moved.data != summary.data

@@ -107,7 +107,11 @@ def _is_script(facts: FileFacts) -> bool:
 
 
 def _guarded(call: Call) -> bool:
-    return any(_asks_main(guard) for guard, _ in call.block.guards())
+    return any(_asks_main(guard) or _is_for_types(guard) for guard, _ in call.block.guards())
+
+
+def _is_for_types(value: Value) -> bool:
+    return value.op == "name" and value.data == "typing.TYPE_CHECKING"
 
 
 def _asks_main(value: Value) -> bool:
@@ -264,6 +268,22 @@ GOOD = (
         points = jnp.linspace(0.0, 1.0, 32)
         print(jax.random.normal(key, points.shape) + points)
         """,
+    ),
+    Example(
+        "only for the type checker",
+        """
+        import functools
+        import typing as tp
+        import jax
+
+
+        class Stream:
+            if tp.TYPE_CHECKING:
+                normal = staticmethod(functools.partial(jax.random.normal, jax.random.key(0)))
+            else:
+                normal = None
+        """,
+        files={"model.py": "from example import Stream\n"},
     ),
     Example(
         "made when it is first asked for",

@@ -23,7 +23,7 @@ twice in memory, stored in every cached executable, and a new one is not seen
         return table @ x
 
 ## What stays clean
-Small tables, masks and constants; arrays of unknown size; arrays made inside; arguments; host functions.
+Small tables, masks and constants; arrays of unknown size; arrays made inside; arguments; host functions; tests.
 
 ## References
 - https://docs.jax.dev/en/latest/internals/constants.html
@@ -84,6 +84,8 @@ _KEEPS = frozenset({"astype", "reshape", "T", "copy", "transpose", "view"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
+    if facts.is_test:
+        return
     for function in facts.functions:
         traced = facts.traced(function)
         if traced is None or not traced.staged:

@@ -50,6 +50,7 @@ from ..records import Function, Store
 from ..rule import Example, SourceRule
 from ..values.value import Value
 
+_GROWS = frozenset({"append", "extend", "appendleft", "insert", "setdefault"})
 _FREE = frozenset({"__init__", "__post_init__", "__new__", "setup", "__setstate__", "tree_unflatten"})
 
 
@@ -91,7 +92,7 @@ def _outlives(facts: FileFacts, function: Function, store: Store) -> str | None:
         return f"`{store.name}` of {owner.name}()" if owner is not None and _outside(facts, function, owner) else None
     if store.base is None:
         return None
-    base = _root(store.base)
+    base = _root(store.base, store.kind == "item")
     if base is None:
         return None
     if base.op == "param":
@@ -100,7 +101,8 @@ def _outlives(facts: FileFacts, function: Function, store: Store) -> str | None:
             return _self(facts, function, store, base)
         if not isinstance(owner, Function) or not _outside(facts, function, owner):
             return None
-        return f"`{base.data.name}` of {owner.name}()" if not _is_module_object(facts, base) else None
+        grows = store.kind == "method" and store.name in _GROWS
+        return f"`{base.data.name}` of {owner.name}()" if grows or not _is_module_object(facts, base) else None
     made = _maker(facts, base)
     if made is None or made is function or not _outside(facts, function, made):
         return None
@@ -110,14 +112,19 @@ def _outlives(facts: FileFacts, function: Function, store: Store) -> str | None:
     return f"what {where} made outside of it"
 
 
-def _root(value: Value, depth: int = 12) -> Value | None:
-    """The object that a chain of attributes, items and changes starts from."""
+def _root(value: Value, into_item: bool, depth: int = 12) -> Value | None:
+    """The object that a chain of attributes, items and changes starts from.
+
+    An element of a list or tuple may be a reference of a kernel, which is written by `ref[index] = v`.
+    """
     while depth:
         depth -= 1
+        if into_item and value.op == "item" and not isinstance(value.args[1].data, str):
+            return None
         if value.op in ("updated", "attr", "item", "loop"):
             value = value.args[0]
         elif value.op == "phi":
-            roots = [_root(each, depth - 1) for each in value.args[:4]]
+            roots = [_root(each, into_item, depth - 1) for each in value.args[:4]]
             return roots[0] if all(root is roots[0] for root in roots) else None
         else:
             return value
@@ -267,6 +274,14 @@ BAD = (
             return x - best
 
         stepped = jax.jit(partial(update, 2.0))
+
+        def make(seen):
+            @jax.jit
+            def note(x):
+                seen.append(x * 2)  # bad
+                return x
+
+            return note
 
         def train(xs):
             total = 0.0

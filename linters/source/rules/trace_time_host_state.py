@@ -130,7 +130,7 @@ BAD = (
                 x = -x
             return x + shift + jax.random.normal(jax.random.key(seed), x.shape)
         """,
-        run="import jax.numpy as jnp\naugment(jnp.ones(2))",
+        run="import jax.numpy as jnp\nx = jnp.ones(2)\nassert (augment(x) == augment(x)).all()",
     ),
     Example(
         "in a helper of another file",
@@ -151,7 +151,7 @@ BAD = (
                 return x + amount()
             """
         },
-        run="import jax.numpy as jnp\nstep(jnp.ones(2))",
+        run="import jax.numpy as jnp\nx = jnp.ones(2)\nassert (step(x) == step(x)).all()",
     ),
     Example(
         "the environment, dates and identifiers, in the body of a scan",
@@ -172,7 +172,10 @@ BAD = (
 
         rolled = jax.jit(partial(roll, 2.0))
         """,
-        run="import os, jax.numpy as jnp\nos.environ['BOOST'] = '2'; rolled(jnp.ones(3))",
+        run=(
+            "import jax.numpy as jnp\nos.environ['BOOST'] = '2'\nfirst = rolled(jnp.ones(3))[0]\n"
+            "os.environ['BOOST'] = '3'\nassert rolled(jnp.ones(3))[0] == first"
+        ),
     ),
 )
 

@@ -94,8 +94,9 @@ def _length_of(facts: FileFacts, value: Value, depth: int = 4) -> str | None:
     """The traced array whose first axis a count is: `x.shape[0]`, `len(x)`, `x.shape[1]`, or one less."""
     if not depth:
         return None
-    if value.op == "bin" and value.data in ("Add", "Sub") and value.args[1].op == "const":
-        return _length_of(facts, value.args[0], depth - 1)
+    if value.op == "bin":
+        shifted = value.data in ("Add", "Sub") and value.args[1].op == "const"
+        return _length_of(facts, value.args[0], depth - 1) if shifted else None
     array = None
     if value.op == "item" and value.args[0].op == "attr" and value.args[0].data == "shape":
         if value.args[1].op == "const" and value.args[1].data in (0, 1):

@@ -1,0 +1,430 @@
+"""A loop on the host reads the result of a compiled function in every round, and waits for it.
+
+## What it does
+Reports reads of what a compiled function gave in the same round of a loop: `float`, `int`, `.item()`, `numpy.asarray`
+and other numpy functions, `jax.device_get`, `jax.block_until_ready`, `print`, f-strings, progress bars, conditions;
+also where a helper function does the reading, and where the loop stands in a caller of this file.
+
+## Why is this bad?
+A compiled function returns at once and runs behind; the host goes on and queues the next one. Whoever reads a result
+waits until it is there: the device then idles while the host prepares the next round, each time
+(https://github.com/AI-Hypercomputer/maxtext/issues/1956, https://github.com/poets-ai/elegy/issues/141: an accelerator
+that was busy for 99 % of the time was so for less than 85 %).
+
+## Example
+    for batch in batches:
+        params, loss = train_step(params, batch)
+        history.append(loss.item())
+
+## Use instead
+    for step, batch in enumerate(batches):
+        params, loss = train_step(params, batch)
+        history.append(loss)
+        if step % 100 == 0:
+            print(float(loss))
+    history = jax.device_get(history)
+
+## What stays clean
+Reads under a condition (`if step % 100 == 0`), after the loop, of an earlier round (the queue stays filled), of host
+values; results that the next round needs on the host (an environment's action, a test that ends the loop, a result that
+is handed on); waits that are timed; loops over a few constants; tests and benchmarks.
+
+## References
+- https://docs.jax.dev/en/latest/async_dispatch.html
+- https://docs.jax.dev/en/latest/transfer_guard.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ....contracts.finding import Finding
+from ..facts import FileFacts
+from ..rebuilt import comes_again, few_rounds
+from ..records import Branch, Call, Function, Loop
+from ..rounds import carries, holds, needed, sources
+from ..rule import Example, SourceRule
+from ..syncs import Sync, reads_of, syncs, unconditional
+
+_CLOCKS = frozenset(
+    {
+        "time.time",
+        "time.perf_counter",
+        "time.monotonic",
+        "time.process_time",
+        "time.perf_counter_ns",
+        "timeit.default_timer",
+    }
+)
+_MEASURES = re.compile(r"(?i)bench|profil|timeit|latency|throughput")
+
+
+def check(facts: FileFacts) -> Iterable[Finding]:
+    if facts.is_test or _MEASURES.search(facts.path.rpartition("/")[2]):
+        return
+    for function in facts.functions:
+        if facts.traced(function) is not None or _MEASURES.search(function.name):
+            continue
+        if any(facts.callee(call).jit or facts.kind(call.result) == "device" for call in function.calls):
+            yield from _function(facts, function)
+
+
+def _function(facts: FileFacts, function: Function) -> Iterator[Finding]:
+    needs: dict[int, set[int]] = {}
+    told: set[object] = set()
+    around: list[Loop | None] = []
+    for at, sync, record in _reads(facts, function):
+        for value in sync.values:
+            found = next(sources(facts, value, set()), None)
+            if found is None or at in told:
+                continue
+            source, straight = found
+            loop = _shared(facts, source, record)
+            where = "in every round of this loop"
+            if loop is None:
+                if not around:
+                    around.append(_calling(facts, function))
+                loop = around[0]
+                if loop is None or not unconditional(record.block) or source.block.loop is not None:
+                    continue
+                where, straight = f"in every round of the loop on line {getattr(loop.node, 'lineno', '?')}", False
+            elif not unconditional(record.block, loop):
+                continue
+            else:
+                if id(loop) not in needs:
+                    needs[id(loop)] = needed(facts, function, loop)
+                if id(record) in needs[id(loop)] or (isinstance(record, Call) and id(record.result) in needs[id(loop)]):
+                    continue
+                if sync.kind == "copy" and (not carries(source, loop) or _handed_on(facts, record)):
+                    continue
+                if sync.kind == "text" and source.statement is record.statement and not carries(source, loop):
+                    continue  # a loop that is there to show results
+                if sync.kind == "wait" and _timed(facts, function, loop):
+                    continue
+            told.add(at)
+            yield facts.finding(
+                RULE,
+                record.node if isinstance(record, Call) else getattr(record.node, "test", record.node),
+                f"{sync.how} waits for the result of {_called(facts, source)} {where}",
+                subject=f"{function.name}: {sync.how} of {_called(facts, source)}",
+                help="keep the results as they are and read them every so many steps, or after the loop",
+                confidence="certain" if straight and sync.kind in ("number", "wait") else "likely",
+            )
+
+
+def _reads(facts: FileFacts, function: Function) -> Iterator[tuple[object, Sync, Call | Branch]]:
+    """All that reads numbers in a function, with what is told apart by."""
+    for call in function.calls:
+        callee = facts.callee(call)
+        if callee.jit is not None:
+            continue
+        line = getattr(call.statement or call.node, "lineno", 0)
+        if callee.function is not None and not callee.wraps:
+            read = reads_of(facts.program, callee.function.id)
+            given = facts.arguments(call) if read else {}
+            values = [given[name] for name in sorted(read) if name in given]
+            if values:
+                yield line, Sync(f"{callee.function.name}()", "text", values), call
+        for sync in syncs(call, callee.name if not callee.wraps else None):
+            yield line, sync, call
+    for branch in function.branches:
+        if branch.kind == "if" and branch.value is not None:
+            yield getattr(branch.node, "lineno", 0), Sync("this condition", "number", [branch.value]), branch
+
+
+def _shared(facts: FileFacts, source: Call, record: Call | Branch) -> Loop | None:
+    """The loop in whose same round a result is made and read; None where a loop stands between them."""
+    loop = source.block.loop
+    if loop is None or loop.once or loop not in list(record.block.loops()) or comes_again(source.block) is not loop:
+        return None
+    return None if few_rounds(facts, loop.iterable) else loop
+
+
+def _calling(facts: FileFacts, function: Function) -> Loop | None:
+    """A plain training loop of this file that calls a function in every round."""
+    for other in facts.functions:
+        if other is function or facts.traced(other) is not None or _MEASURES.search(other.name):
+            continue
+        for call in other.calls:
+            loop = call.block.loop
+            if loop is None or loop.kind == "comprehension" or comes_again(call.block) is not loop:
+                continue
+            callee = facts.callee(call)
+            if callee.function is None or callee.wraps or callee.function.id != function.id:
+                continue
+            inner = any(each.block.loop is loop and each.kind != "comprehension" for each in other.loops)
+            if inner or few_rounds(facts, loop.iterable) or not unconditional(call.block, loop):
+                continue
+            if carries(call, loop):
+                return loop
+    return None
+
+
+def _handed_on(facts: FileFacts, record: Call | Branch) -> bool:
+    """Whether a copy on the host is what a generator yields."""
+    return isinstance(record, Call) and any(
+        each.kind == "yield" and holds(each.value, record.result) for each in record.function.returns
+    )
+
+
+def _timed(facts: FileFacts, function: Function, loop: Loop) -> bool:
+    """Whether a clock is read in the loop."""
+    return any(facts.callee(call).name in _CLOCKS and loop in list(call.block.loops()) for call in function.calls)
+
+
+def _called(facts: FileFacts, source: Call) -> str:
+    func = getattr(source.node, "func", None)
+    return f"{facts.text(func)}()" if func is not None else "a compiled function"
+
+
+BAD = (
+    Example(
+        "numbers of every step",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def train_step(params, batch):
+            loss, grads = jax.value_and_grad(lambda p: jnp.sum((batch @ p) ** 2))(params)
+            return params - 0.01 * grads, loss
+
+        def fit(params, batches):
+            history = []
+            for batch in batches:
+                params, loss = train_step(params, batch)
+                history.append(float(loss))  # bad
+            return params, history
+        """,
+        run="fit(jnp.ones(2), [jnp.ones((2, 2))] * 3)",
+    ),
+    Example(
+        "a helper of another file reads them, a formatted text does",
+        """
+        import jax
+        import jax.numpy as jnp
+        from report import write
+
+        def _step(state, batch):
+            return state + batch.mean(), {"loss": batch.sum(), "norm": jnp.abs(state)}
+
+        class Trainer:
+            def __init__(self, state):
+                self.state = state
+                self.step = jax.jit(_step, donate_argnums=0)
+
+            def train(self, loader):
+                for number, batch in enumerate(loader):
+                    self.state, metrics = self.step(self.state, batch)
+                    write(number, metrics)  # bad
+                    print("loss %.3f" % metrics["loss"])  # bad
+                    line = ", ".join(f"{name}={value:.2f}" for name, value in metrics.items())  # bad
+                return line
+        """,
+        files={
+            "report.py": """
+            def write(number, values):
+                show(number, values)
+
+            def show(number, values):
+                print(number, {name: value.item() for name, value in values.items()})
+            """
+        },
+        run="Trainer(jnp.zeros(())).train([jnp.ones(2)] * 3)",
+    ),
+    Example(
+        "waits and copies, through a partial and an alias",
+        """
+        from functools import partial
+        import jax as j
+        import jax.numpy as jnp
+        import numpy as np
+
+        def update(scale, state, batch):
+            return j.tree.map(lambda s: s + scale * batch.sum(), state), batch.mean()
+
+        fast = j.jit(partial(update, 0.5))
+
+        def run(state, batches, sink):
+            while batches:
+                state, loss = fast(state, batches.pop())
+                j.block_until_ready(state)  # bad
+                sink.append(np.asarray(state["w"]))  # bad
+                sink.append(j.device_get(loss))  # bad
+                if loss > 3:  # bad
+                    sink.clear()
+            return state
+        """,
+        run="run({'w': jnp.ones(2)}, [jnp.ones(2)] * 3, [])",
+    ),
+    Example(
+        "the loop stands in the caller",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def compiled(state, batch):
+            return state + batch, jnp.mean(batch)
+
+        def one_step(state, batch):
+            state, loss = compiled(state, batch)
+            return state, loss.item()  # bad
+
+        def train(state, batches):
+            total = 0.0
+            for batch in batches:
+                state, loss = one_step(state, batch)
+                total += loss
+            return state, total
+        """,
+        run="train(jnp.ones(2), [jnp.ones(2)] * 3)",
+    ),
+)
+
+GOOD = (
+    Example(
+        "every so many steps, and after the loop",
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        @jax.jit
+        def train_step(params, batch):
+            return params - 0.01 * batch, jnp.sum(batch)
+
+        def train(params, batches, log_every=10):
+            losses = []
+            for step, batch in enumerate(batches):
+                params, loss = train_step(params, batch)
+                losses.append(loss)
+                if step % log_every == 0:
+                    print(f"step {step} loss {float(loss):.3f}")
+                if step < 3:
+                    jax.block_until_ready(loss)
+                if (step + 1) % log_every:
+                    continue
+                print(np.asarray(loss))
+            return params, float(loss), np.mean(jax.device_get(losses))
+        """,
+        run="train(jnp.ones(2), [jnp.ones(2)] * 3)",
+    ),
+    Example(
+        "host values, shapes, and a queue that is kept short",
+        """
+        from collections import deque
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        @jax.jit
+        def step(state, batch):
+            return state + batch, jnp.mean(batch)
+
+        def train(state, batches):
+            queue = deque()
+            previous = None
+            for batch in batches:
+                size = float(np.mean(batch))
+                before = previous
+                state, loss = step(state, batch)
+                print(size, loss.shape, state.dtype, len(queue))
+                if before is not None:
+                    print(float(before))
+                previous = loss
+                queue.append(loss)
+                if len(queue) > 2:
+                    queue.popleft().block_until_ready()
+            return state
+        """,
+        run="train(jnp.ones(2), [np.ones(2)] * 3)",
+    ),
+    Example(
+        "the next round needs it on the host",
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        policy = jax.jit(lambda params, seen: jnp.argmax(params @ seen))
+        solve = jax.jit(lambda x: (x * 0.5, jnp.abs(x).max()))
+
+        def play(params, world):
+            seen = world.reset()
+            while not world.done:
+                action = policy(params, seen)
+                seen = world.step(np.asarray(action))
+            return seen
+
+        def until_small(x):
+            for _ in range(1000):
+                x, error = solve(x)
+                if float(error) < 1e-3:
+                    break
+            return x
+        """,
+        run="until_small(jnp.ones(2))",
+    ),
+    Example(
+        "timed runs, once for each epoch, and a few constants",
+        """
+        import time
+        import jax
+        import jax.numpy as jnp
+
+        step = jax.jit(lambda s, b: (s + b, b.mean()))
+
+        def measure(x, repeats):
+            times = []
+            for _ in range(repeats):
+                start = time.perf_counter()
+                x, _ = step(x, x)
+                jax.block_until_ready(x)
+                times.append(time.perf_counter() - start)
+            return times
+
+        def epochs(state, data, count):
+            for epoch in range(count):
+                for batch in data:
+                    state, loss = step(state, batch)
+                print(epoch, float(loss))
+            for scale in (1.0, 2.0):
+                print(scale, float(step(state, scale)[1]))
+            for each in data:
+                print(step(state, each))
+            return state
+        """,
+        run="measure(jnp.ones(2), 2)\nepochs(jnp.ones(2), [jnp.ones(2)], 3)",
+    ),
+    Example(
+        "results that go out as they come",
+        """
+        import jax
+        import numpy as np
+
+        predict = jax.jit(lambda params, batch: batch @ params)
+
+        def serve(params, requests):
+            for request in requests:
+                yield np.asarray(predict(params, request))
+
+        def collect(params, requests, sink):
+            for request in requests:
+                sink.write(jax.device_get(predict(params, request)))
+        """,
+        run="import jax.numpy as jnp\nlist(serve(jnp.ones(2), [jnp.ones(2)]))",
+    ),
+)
+
+RULE = SourceRule(
+    code="JIT105",
+    name="host-sync-in-loop",
+    severity="warning",
+    confidence="likely",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+)

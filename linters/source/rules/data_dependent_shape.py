@@ -11,13 +11,13 @@ IndexError or TypeError (https://github.com/jax-ml/jax/issues/5017, https://gith
 
 ## Example
     @jax.jit
-    def positive_mean(x):
-        return x[x > 0].mean()
+    def positive_sum(x):
+        return x[x > 0].sum()
 
 ## Use instead
     @jax.jit
-    def positive_mean(x):
-        return jnp.mean(x, where=x > 0)
+    def positive_sum(x):
+        return jnp.sum(x, where=x > 0)
 
 `size=` and `fill_value=` give a fixed shape, `jax.lax.dynamic_slice_in_dim` moves a window of fixed length,
 `jax.lax.fori_loop` takes a traced count; a length that should pick the program is a static argument.
@@ -324,7 +324,7 @@ GOOD = (
 
         @jax.jit
         def masked(x, mask):
-            total = jnp.where(mask > 0, x, 0.0).sum() + jnp.mean(x, where=mask > 0)
+            total = jnp.where(mask > 0, x, 0.0).sum() + jnp.sum(x, where=mask > 0)
             return total, x.at[jnp.argmax(x)].set(0.0), x * (x > 0), x[:, None] > 0
         """,
         run="masked(jnp.ones(3), jnp.ones(3))",

@@ -225,7 +225,7 @@ GOOD = (
                 params = update(params, batch)
             return params
         """,
-        run="count(lambda n: train(1.0, [1.0] * n, 2.0), 1)",
+        run="count(lambda n: train(1.0, [1.0] * n, 2.0))",
     ),
     Example(
         "a function that lives longer than the loop",
@@ -246,7 +246,7 @@ GOOD = (
                 out.append(jax.jit(double)(x) + jax.jit(triple)(x))
             return out
         """,
-        run="count(lambda n: run([1.0] * n), 2)",
+        run="count(lambda n: run([1.0] * n))",
     ),
     Example(
         "variants, each made once and kept, or called in an inner loop",

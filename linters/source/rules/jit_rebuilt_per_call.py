@@ -164,7 +164,7 @@ BAD = (
                     x = self.two_moves(x)
                 return x
         """,
-        run="import jax.numpy as jnp\\ncount(lambda n: Sampler().sample(jnp.ones(2), n))",
+        run="import jax.numpy as jnp\ncount(lambda n: Sampler().sample(jnp.ones(2), n))",
     ),
     Example(
         "called from a loop in another file, through an alias",
@@ -246,7 +246,7 @@ GOOD = (
                 x = step(x)
             return x
         """,
-        run="count(lambda n: run(1.0, 2.0, n), 1)",
+        run="count(lambda n: run(1.0, 2.0, n))",
     ),
     Example(
         "set-up that runs once",
@@ -290,7 +290,7 @@ GOOD = (
         def run(stream):
             return [apply(x) for x in stream]
         """,
-        run="count(lambda n: run([1.0] * n), 1)",
+        run="count(lambda n: run([1.0] * n))",
     ),
     Example(
         "inside traced code, and lowered only to be looked at",

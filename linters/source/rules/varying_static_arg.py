@@ -174,6 +174,7 @@ BAD = (
                 state = train_step(state, batch, step)  # bad
             return state
         """,
+        run="count(lambda n: train(1.0, [1.0] * n))",
     ),
     Example(
         "a rate computed from the counter, through an alias",
@@ -195,6 +196,7 @@ BAD = (
                 params = apply(params, grads, rate)  # bad
             return params
         """,
+        run="count(lambda n: fit(1.0, 1.0, n))",
     ),
     Example(
         "a counter of a while loop, in a method",
@@ -215,6 +217,7 @@ BAD = (
                     position += 1
                 return token
         """,
+        run="count(lambda n: Decoder().generate(1.0, 1.0, n))",
     ),
     Example(
         "a lambda, made in the loop",
@@ -240,6 +243,7 @@ BAD = (
                 return start - function(start)
             """
         },
+        run="count(lambda n: sweep([1.0] * n, 2.0))",
     ),
     Example(
         "a partial, made in a function that a loop calls",
@@ -263,10 +267,11 @@ BAD = (
 
 
         def run(x, scales):
-            while True:
-                for scale in scales:
-                    x = advance(x, scale)
+            for scale in scales:
+                x = advance(x, scale)
+            return x
         """,
+        run="count(lambda n: run(1.0, [1.0] * n))",
     ),
 )
 
@@ -320,6 +325,7 @@ GOOD = (
                 state = apply(state, activation, width=state.shape[0])
             return state
         """,
+        run="import jax.numpy as jnp\ncount(lambda n: train(jnp.ones(3), [], [1.0] * n))",
     ),
     Example(
         "inside traced code it is compiled with the rest",
@@ -362,6 +368,7 @@ GOOD = (
         def main(batches):
             return train(0.0, batches, 2.0)
         """,
+        run="count(lambda n: main([1.0] * n))",
     ),
 )
 

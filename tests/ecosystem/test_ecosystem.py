@@ -18,6 +18,7 @@ from mutations.gather import choose, mutants
 from mutations.mutant import Edit, Mutant, write
 from mutations.operator import OPERATORS
 from run import report
+from second import SHOWN, drawn, entered
 from verdicts import Verdict, read
 from verdicts import write as write_table
 
@@ -157,6 +158,19 @@ def test_the_table_reads_back_sorted(tmp_path: Path) -> None:
     first, second = (judged(row, True) for row in rows([finding(1), finding(3)], tmp_path, "p"))
     write_table([second, first], tmp_path / "table.jsonl")
     assert read(tmp_path / "table.jsonl") == [first, second]
+
+
+def test_second_readings_are_entered_beside_the_first(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text("if x:\n    pass\nif y:\n    pass\n")
+    table = [judged(row, True) for row in rows([finding(1), finding(3)], tmp_path, "p")]
+    chosen = drawn(table, 1, 0)
+    assert chosen == drawn(table, 1, 0) and len(drawn(table, 9, 0)) == 2
+    reading = {name: getattr(chosen[0], name) for name in SHOWN} | {"second": False}
+    assert sorted(str(verdict.second) for verdict in entered(table, [reading])) == ["False", "None"]
+    with pytest.raises(ValueError, match="neither true nor false"):
+        entered(table, [reading | {"second": None}])
+    with pytest.raises(ValueError, match="no judged finding"):
+        entered(table, [reading | {"line": 99}])
 
 
 def test_every_verdict_has_a_reason_and_a_package() -> None:

@@ -156,7 +156,7 @@ def _rebuilt(facts: FileFacts, call: Call, nested: Mapping[Function, list[Functi
         if given.op == "attr" and made.bound and made.instance is not None and not function.is_module:
             return Rebuilt(call, f"the bound method {made.name}", [given.args[0]], options)
         new = fresh(facts, given, function)
-        return Rebuilt(call, new.what, captured(facts, new.value, nested), options, new.block) if new else None
+        return Rebuilt(call, new.what, captured(facts, given, nested), options, new.block) if new else None
     if maker.function is None or maker.wraps or maker.cls is not None or function.is_module:
         return None
     made = facts.callee(call.result)
@@ -184,12 +184,18 @@ def captured(facts: FileFacts, value: Value, nested: Mapping[Function, list[Func
                 found += [read.value for read in inner.reads if _from_outside(read.value, family)]
                 for call in inner.calls:
                     todo += [part for part in (call.func, *call.args, *call.keywords.values()) if part.op == "function"]
-        elif each.op == "call":
+        elif each.op == "call" and (each is value or _wraps(facts, each)):
             made: Call = each.data
-            todo += [part for part in (*made.args, *made.keywords.values())]
+            todo += [part for part in (made.func, *made.args, *made.keywords.values())]
         elif each.op not in ("const", "name", "class", "ref"):
             found.append(each)
     return found
+
+
+def _wraps(facts: FileFacts, value: Value) -> bool:
+    """Whether a call makes one function of another one."""
+    name = facts.callee(value.data.func).name
+    return name in PARTIAL or name in WRAPPERS
 
 
 def _family(function: Function, nested: Mapping[Function, list[Function]]) -> Iterator[Function]:

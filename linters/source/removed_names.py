@@ -252,16 +252,15 @@ GONE: tuple[tuple[str, str, str], ...] = (
     ("jax.experimental", "0.8.2", "saved_input_vjp si_vjp"),
     ("jax.extend.core", "0.12", "CallPrimitive call_impl"),
     ("jax.interpreters.ad", "0.4.36", "CustomJVPException CustomVJPException zeros_like_jaxval"),
-    ("jax.interpreters.ad", "0.8.2", "backward_pass closed_backward_pass vjp"),
+    ("jax.interpreters.ad", "0.8.2", "closed_backward_pass vjp"),
     ("jax.interpreters.ad", "0.7.1", "backward_pass_internal unpair_pval"),
     (
         "jax.interpreters.ad",
         "0.9.0",
         "bilinear_transpose call_param_updaters call_transpose call_transpose_param_updaters "
-        "custom_lin_p defjvp_zero f_jvp_traceable jvp_jaxpr jvp_subtrace jvp_subtrace_aux jvpfun "
-        "linear_jvp linear_transpose linear_transpose2 map_transpose nonzero_outputs "
-        "nonzero_tangent_outputs rearrange_binders standard_jvp standard_jvp2 traceable zero_jvp "
-        "zeros_like_p",
+        "custom_lin_p defjvp_zero f_jvp_traceable jvp_subtrace jvp_subtrace_aux jvpfun linear_jvp "
+        "linear_transpose linear_transpose2 map_transpose nonzero_outputs nonzero_tangent_outputs "
+        "rearrange_binders standard_jvp standard_jvp2 traceable zero_jvp zeros_like_p",
     ),
     ("jax.interpreters.ad", "0.4.24", "instantiate_zeros_aval"),
     ("jax.interpreters.ad", "0.4.34", "recast_to_float0 replace_float0s"),
@@ -271,10 +270,10 @@ GONE: tuple[tuple[str, str, str], ...] = (
         "0.9.0",
         "Array AxisSize BatchTrace BatchTracer BatchingRule Elt FromEltHandler GetIdx "
         "MakeIotaHandler MapSpec ToEltHandler Vmappable ZeroIfMapped Zeros batch "
-        "batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_jaxpr batch_jaxpr_axes batch_subtrace "
-        "broadcast_batcher flatten_fun_for_vmap from_elt from_elt_handlers is_vmappable make_iota "
-        "make_iota_handlers matchaxis moveaxis reducer_batcher spec_types to_elt to_elt_handlers "
-        "vectorized_batcher vmappables vtile zero_if_mapped",
+        "batch_custom_jvp_subtrace batch_custom_vjp_bwd batch_jaxpr broadcast_batcher "
+        "flatten_fun_for_vmap from_elt from_elt_handlers is_vmappable make_iota make_iota_handlers "
+        "matchaxis moveaxis reducer_batcher spec_types to_elt to_elt_handlers vectorized_batcher "
+        "vmappables vtile",
     ),
     (
         "jax.interpreters.batching",
@@ -299,14 +298,13 @@ GONE: tuple[tuple[str, str, str], ...] = (
         "Const ConstFoldRule ConstVar DCERule DynamicJaxprTrace ForwardingRule FreeVar Jaxpr "
         "JaxprEqnRecipe JaxprStackFrame JaxprTrace JaxprTracerRecipe LambdaBinding ParamsUpdater "
         "PartialEvalCustomResult PartialEvalCustomRule ResAvalUpdater TracerAsName TracerId "
-        "abstract_eval_fun call_param_updaters call_partial_eval_custom_rule "
-        "call_partial_eval_rules close_jaxpr closed_call_partial_eval_custom_rule const_fold_rules "
-        "convert_constvars_jaxpr convert_envvars_to_constvars convert_invars_to_constvars "
-        "custom_staging_rules forwarding_rules has_effects instantiate_const_at make_jaxpr_effects "
-        "move_binders_to_back move_binders_to_front new_eqn_recipe partial_eval_jaxpr_custom "
-        "partial_eval_jaxpr_custom_rule_not_implemented partial_eval_jaxpr_nounits "
-        "partial_eval_wrapper_nounits partition_pvals recipe_to_eqn trace_to_subjaxpr_nounits "
-        "trace_to_subjaxpr_nounits_fwd tracers_to_jaxpr",
+        "call_param_updaters call_partial_eval_custom_rule call_partial_eval_rules "
+        "closed_call_partial_eval_custom_rule const_fold_rules convert_envvars_to_constvars "
+        "convert_invars_to_constvars custom_staging_rules forwarding_rules has_effects "
+        "instantiate_const_at make_jaxpr_effects move_binders_to_front partial_eval_jaxpr_custom "
+        "partial_eval_jaxpr_custom_rule_not_implemented partial_eval_wrapper_nounits "
+        "partition_pvals recipe_to_eqn trace_to_subjaxpr_nounits trace_to_subjaxpr_nounits_fwd "
+        "tracers_to_jaxpr",
     ),
     (
         "jax.interpreters.partial_eval",

@@ -57,6 +57,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
     reason = _imported(facts, bool(own))
     if reason is None:
         return
+    sure = "too late then" in reason
     first = min((call.order for call in own if call.function is top), default=None)
     lines: set[int] = set()
     for call, name in calls:
@@ -73,7 +74,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             call.node,
             f"{how} starts a backend when this module is imported; {reason}",
             help="make it when it is first needed, in a function; a numpy scalar or array needs no device",
-            confidence="certain" if "initialize" in reason else "likely",
+            confidence="certain" if sure else "likely",
         )
 
 

@@ -275,6 +275,22 @@ GOOD = (
         """,
     ),
     Example(
+        "a layout for each part of a model",
+        """
+        import jax
+
+
+        def stack(parts, shardings):
+            for name, parts_of_layer in parts.items():
+
+                def stacked(*layers):
+                    return jax.numpy.stack(layers)
+
+                parts[name] = jax.jit(stacked, out_shardings=shardings[name])(*parts_of_layer)
+            return parts
+        """,
+    ),
+    Example(
         "inside traced code",
         """
         import jax

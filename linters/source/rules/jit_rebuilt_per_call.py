@@ -194,6 +194,29 @@ BAD = (
 
 GOOD = (
     Example(
+        "what depends on the arguments may have to be made each time",
+        """
+        import functools
+        import jax
+        from jax.sharding import Mesh, PartitionSpec as P
+
+
+        def total(values, devices):
+            mesh = Mesh(devices, ("host",))
+
+            @jax.jit
+            @functools.partial(jax.shard_map, mesh=mesh, in_specs=P("host"), out_specs=P())
+            def add(x):
+                return jax.lax.psum(x, "host")
+
+            return add(values)
+
+
+        def scaled(values, factor):
+            return jax.jit(lambda x: x * factor)(values)
+        """,
+    ),
+    Example(
         "factories, caches, and a compiled function kept on self",
         """
         import functools

@@ -72,6 +72,8 @@ def _own(facts: FileFacts, package: str) -> bool:
 
 def _names(facts: FileFacts, mentions: list[Mention], put_back: set[str]) -> Iterator[Finding]:
     imported = {each.name for each in mentions if each.how == "import"}
+    # `jax.lib.xla_bridge` within `jax.lib.xla_bridge.get_backend` is one fault, not two.
+    inner = {id(part) for each in mentions if each.how != "import" for part in _parts(each.node)}
     reported: set[tuple[int, str]] = set()
     for mention in mentions:
         removal = REMOVALS[mention.name]
@@ -79,7 +81,7 @@ def _names(facts: FileFacts, mentions: list[Mention], put_back: set[str]) -> Ite
         gone = bool(removal.removed) and versions.reaches(removal.removed)
         if mention.name in put_back or (not gone and not _is_deprecated(removal, versions)) or _guarded(facts, mention):
             continue
-        if mention.how == "attribute" and removal.name.rpartition(".")[0] in imported:
+        if id(mention.node) in inner or (mention.how == "attribute" and removal.name.rpartition(".")[0] in imported):
             continue  # its module is reported where it is imported
         if mention.how == "annotation" and "__future__" in facts.module.imports:
             continue  # never evaluated
@@ -96,6 +98,12 @@ def _names(facts: FileFacts, mentions: list[Mention], put_back: set[str]) -> Ite
             help=_advice(removal, versions),
             fix=_fix(facts, mention, removal, versions),
         )
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+        yield node
 
 
 def _said(removal: Removal, gone: bool) -> str:

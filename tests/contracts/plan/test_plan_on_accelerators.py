@@ -85,7 +85,7 @@ CASES = [
     *(case("tpu:v5e:2x4:slices=2", plan) for plan in ("data x fsdp", "zero1", "fsdp")),
     *(case("cuda:h100:1x8", plan) for plan in ("dp", "zero1", "tp", "fsdp x tp")),
     *(case("tpu:v5e:16x16", plan, "proof-1b") for plan in ("zero1", "fsdp", "tp", "fsdp x tp")),
-    *(case("tpu:v5e:16x16", plan, "proof-1b", "full") for plan in ("fsdp", "tp", "fsdp x tp")),
+    *(case("tpu:v5e:16x16", plan, "proof-1b", "full") for plan in ("zero1", "fsdp", "tp", "fsdp x tp")),
     *(case("cuda:h100:32x8", plan, "proof-1b") for plan in ("zero1", "fsdp", "tp", "fsdp x tp")),
 ]
 

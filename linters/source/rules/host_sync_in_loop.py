@@ -96,7 +96,7 @@ def _function(facts: FileFacts, function: Function) -> Iterator[Finding]:
                     needs[id(loop)] = needed(facts, function, loop)
                 if id(record) in needs[id(loop)] or (isinstance(record, Call) and id(record.result) in needs[id(loop)]):
                     continue
-                if sync.kind == "copy" and (not carries(source, loop) or _handed_on(facts, record)):
+                if sync.kind in ("copy", "wait") and (not carries(source, loop) or _handed_on(facts, record)):
                     continue
                 if sync.kind == "text" and source.statement is record.statement and not carries(source, loop):
                     continue  # a loop that is there to show results
@@ -413,6 +413,10 @@ GOOD = (
         def collect(params, requests, sink):
             for request in requests:
                 sink.write(jax.device_get(predict(params, request)))
+
+        def one_after_the_other(params, chunks):
+            for chunk in chunks:
+                jax.block_until_ready(predict(params, chunk))
         """,
         run="import jax.numpy as jnp\nlist(serve(jnp.ones(2), [jnp.ones(2)]))",
     ),

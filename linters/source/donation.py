@@ -1,0 +1,105 @@
+"""Which arguments a call gives away: JAX may write over the memory of what is donated, and deletes the array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from .callee import Callee
+from .records import Call
+from .values.value import Value
+
+if TYPE_CHECKING:
+    from .facts import FileFacts
+    from .program import Program
+
+# These put the new arrays into the modules that they were given, so what is donated to them is not lost.
+_UPDATES_IN_PLACE = frozenset({"flax.nnx.jit", "flax.nnx.pmap"})
+_HOLDERS = frozenset({"tuple", "list", "dict", "set"})
+
+
+def donated(facts: FileFacts, call: Call) -> list[tuple[str, Value, bool]]:
+    """The arguments that a call on the host donates: their names, their values, and whether the call does it itself.
+
+    Another function of the project may hand its argument on to one that donates it.
+    """
+    callee = facts.callee(call)
+    program = facts.program
+    if _donates_itself(callee):
+        return [(each, value, True) for each, value in _given_away(program, callee, call.args, call.keywords)]
+    if callee.function is None or callee.wraps or callee.cls is not None:
+        return []
+    names = donates(program, callee.function.id)
+    if not names:
+        return []
+    given = facts.arguments(call)
+    written = {id(each) for each in (*call.args, *call.keywords.values())}
+    return [(name, given[name], False) for name in sorted(names) if name in given and id(given[name]) in written]
+
+
+def _donates_itself(callee: Callee) -> bool:
+    return bool(callee.wraps) and callee.jit is callee.wraps[0] and callee.wraps[0].name not in _UPDATES_IN_PLACE
+
+
+def _given_away(
+    program: Program, callee: Callee, args: list[Value], keywords: dict[str | None, Value]
+) -> Iterator[tuple[str, Value]]:
+    options = program.jit_options(callee)
+    jit = callee.jit
+    every = options.all_donated and jit is not None and program.constant(jit.options.get("donate"), None) == "all"
+    if not (every or options.donated_numbers or options.donated_names):
+        return
+    for at, value in enumerate(args):
+        if value.op == "star":
+            break
+        if every or at in (options.donated_numbers or ()):
+            yield f"argument {at}", value
+    for name, value in keywords.items():
+        if name is not None and (every or name in (options.donated_names or ())):
+            yield f"argument {name}", value
+
+
+def leaves(program: Program, value: Value, depth: int = 0) -> Iterator[tuple[Value, bool]]:
+    """A donated value and what it surely holds, each with whether that is in plain sight (no class between)."""
+    yield value, True
+    if depth > 4:
+        return
+    if value.op in _HOLDERS:
+        for each in value.args:
+            if each.op != "star":
+                yield from leaves(program, each, depth + 1)
+    elif value.op == "call" and value.data.decorates is None and program.callee(value.data.func).cls is not None:
+        for each in (*value.data.args, *value.data.keywords.values()):
+            if each.op in ("param", "call", "loop", "item", "phi"):
+                yield each, False
+
+
+_DONATES: WeakKeyDictionary[Program, dict[str, frozenset[str]]] = WeakKeyDictionary()
+
+
+def donates(program: Program, id: str) -> frozenset[str]:
+    """The parameters that a function of the project donates, in calls that it makes on the host."""
+    known = _DONATES.setdefault(program, {})
+    if id in known:
+        return known[id]
+    known[id] = frozenset()
+    function = program.function(id)
+    if function is None or function.data.get("g") or id in program.traced_functions:
+        return frozenset()
+    found: set[str] = set()
+    for func, args, keywords, _ in function.calls:
+        if not any(each and each[0] == "p" and not each[1] for each in (*args, *keywords.values())):
+            continue
+        callee = program.callee(program.thaw(func, function))
+        thawed = [program.thaw(each, function) for each in args]
+        given = {None if name == "**" else name: program.thaw(each, function) for name, each in keywords.items()}
+        values: list[Value] = []
+        if _donates_itself(callee):
+            values = [value for _, value in _given_away(program, callee, thawed, given)]
+        elif callee.function is not None and not callee.wraps and (names := donates(program, callee.function.id)):
+            matched = program.matched(callee, thawed, given)
+            values = [matched[name] for name in names if name in matched]
+        found |= {each.data.name for each in values if each.op == "param" and each.data.function.id == id}
+    known[id] = frozenset(found)
+    return known[id]

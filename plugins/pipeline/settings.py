@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -98,14 +99,14 @@ def load_settings(folder: Path) -> Settings:
             if table.get("root"):
                 break
     if nearest is None:
-        return Settings(here)
+        return Settings(here, requirements=_requirements({}, here))
     root = tables[0][0] if tables else nearest[0]
     merged: dict[str, Any] = {}
     for parent, table in reversed(tables):
         for key, value in _placed(table, parent).items():
             merged[key] = merged[key] + value if key in ADDED and key in merged else value
     values = {key.replace("-", "_"): value for key, value in merged.items() if key != "root"}
-    return Settings(root, requirements=_requirements(nearest[1]), **values)
+    return Settings(root, requirements=_requirements(nearest[1], nearest[0]), **values)
 
 
 def cascade(folder: Path, options: Callable[[Settings], Settings]) -> Callable[[str], Settings]:
@@ -205,15 +206,18 @@ def _strings(value: Any) -> bool:
 _NAME = re.compile(r"\s*([A-Za-z0-9][-\w.]*)\s*(?:\[[^\]]*\])?\s*([^;]*)")
 
 
-def _requirements(data: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Name and version specifier of all that `[project]` requires, optional groups and Python itself included."""
+def _requirements(data: Mapping[str, Any], folder: Path) -> tuple[tuple[str, str], ...]:
+    """Name and version specifier of all that `[project]` requires, optional groups and Python itself included.
+
+    What it does not name may stand in a `requirements*.txt` beside it.
+    """
     project = data.get("project")
-    if not isinstance(project, dict):
-        return ()
+    project = project if isinstance(project, dict) else {}
     listed: list[Any] = list(_sequence(project.get("dependencies")))
     optional = project.get("optional-dependencies")
     for group in optional.values() if isinstance(optional, dict) else ():
         listed += _sequence(group)
+    listed += _lines_of_requirements(folder)
     found: dict[str, str] = {}
     for entry in listed:
         match = _NAME.match(entry) if isinstance(entry, str) else None
@@ -224,6 +228,15 @@ def _requirements(data: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     if isinstance(python, str):
         found["python"] = python
     return tuple(sorted(found.items()))
+
+
+def _lines_of_requirements(folder: Path) -> list[str]:
+    """The lines of the requirement files of a folder, comments and options of pip left out."""
+    lines: list[str] = []
+    for path in sorted(folder.glob("requirements*.txt")):
+        with suppress(OSError, UnicodeDecodeError):
+            lines += path.read_text(encoding="utf-8").splitlines()
+    return [line.split(" #")[0] for line in lines if not line.lstrip().startswith(("#", "-"))]
 
 
 def _sequence(value: Any) -> Sequence[Any]:

@@ -109,3 +109,13 @@ def test_a_mistake_in_a_table_below_is_found_when_its_files_are(tmp_path: Path) 
     assert of(str(tmp_path / "a.py")).ignore == ()
     with pytest.raises(ContractLintError, match="unknown key `fail`"):
         of(str(tmp_path / "pkg/a.py"))
+
+
+def test_requirement_files_tell_what_the_project_does_not(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(
+        "# pinned\njax[cuda12]==0.4.30  # old\n-r more.txt\nflax>=0.8 ; python_version>'3'\n"
+    )
+    (tmp_path / "requirements-dev.txt").write_text("optax<0.2\n")
+    assert dict(load_settings(tmp_path).requirements) == {"jax": "==0.4.30", "flax": ">=0.8", "optax": "<0.2"}
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "a"\ndependencies = ["jax>=0.6"]\n')
+    assert dict(load_settings(tmp_path).requirements)["jax"] == ">=0.6"

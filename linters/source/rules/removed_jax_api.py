@@ -154,14 +154,16 @@ def _declared(requirements: tuple[tuple[str, str], ...], package: str) -> Allowe
 def _guarded(facts: FileFacts, record: Mention | Call) -> bool:
     """Whether the code is written for versions with and without the name."""
     for block in record.block.chain():
-        tried = block.branch
-        node = getattr(tried, "node", None)
-        if isinstance(node, ast.Try) or type(node).__name__ == "TryStar":
-            if any(_catches(handler) for handler in node.handlers):
-                return True
-        elif block.guard is not None and block.arm in ("then", "else") and _asks_version(facts, block.guard):
+        if any(_catches(handler) for handler in _handlers(block)):
+            return True
+        if block.guard is not None and block.arm in ("then", "else") and _asks_version(facts, block.guard):
             return True
     return _in_fallback(facts, record.block)
+
+
+def _handlers(block: Block) -> list[ast.ExceptHandler]:
+    """The handlers of the `try` that a block belongs to."""
+    return getattr(getattr(block.branch, "node", None), "handlers", [])
 
 
 def _in_fallback(facts: FileFacts, block: Block) -> bool:
@@ -170,8 +172,7 @@ def _in_fallback(facts: FileFacts, block: Block) -> bool:
     outer = function.defined_in if function is not None else None
     while outer is not None:
         for each in outer.chain():
-            node = getattr(each.branch, "node", None)
-            if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
+            if any(_catches(handler) for handler in _handlers(each)):
                 return True
             if each.guard is not None and each.arm in ("then", "else") and _asks_version(facts, each.guard):
                 return True

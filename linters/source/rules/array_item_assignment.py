@@ -40,8 +40,19 @@ from ..concrete import may_be_concrete
 from ..facts import FileFacts
 from ..records import Function, Store
 from ..rule import Example, SourceRule
-from ..values.value import Value
+from ..values.value import Value, dotted
 
+_SEVERAL = frozenset(
+    {
+        "load", "split", "array_split", "hsplit", "vsplit", "dsplit", "meshgrid", "broadcast_arrays", "unstack",
+        "gradient", "nonzero", "where", "ix_", "atleast_1d", "atleast_2d", "atleast_3d", "top_k", "sort", "svd",
+        "eigh", "qr", "slogdet", "histogram", "histogram2d", "modf", "divmod", "frexp", "unique",
+        "tril_indices", "triu_indices", "diag_indices", "unravel_index", "lstsq", "eig", "reduce",
+        "sort_key_val", "indices", "ogrid", "mgrid", "run_state", "lu", "load_ref",
+    }
+)  # fmt: skip
+"""Functions of JAX that may give a tuple or a list."""
+_TYPES = frozenset({"jax.Array", "jax.numpy.ndarray", "chex.Array", "jaxtyping.Array"})
 _UPDATES = {"Add": "add", "Mult": "multiply", "Div": "divide", "Pow": "power"}
 _OPERATORS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "Pow": "**", "FloorDiv": "//", "Mod": "%",
     "MatMult": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>"}  # fmt: skip
@@ -70,30 +81,42 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             )
 
 
-def _is_array(facts: FileFacts, value: Value, depth: int = 8) -> bool:
-    """Whether a value is surely one array, not a tree of them."""
-    kind = facts.kind(value)
-    if kind == "array":
+def _is_array(facts: FileFacts, value: Value, depth: int = 8, rounds: tuple[Value, ...] = ()) -> bool:
+    """Whether a value is surely one JAX array, traced or not: no tree of them, no list, no NumPy array.
+
+    `rounds` are values of loops round this one: those that come back to them are what they were before.
+    """
+    if value in rounds:
         return True
-    if kind not in ("eager", "device", "array") or not depth:
+    if not depth:
         return False
-    if value.op in ("bin", "unary"):
-        return kind == "eager"
-    if value.op == "updated":
-        return _is_array(facts, value.args[0], depth - 1)
-    if value.op in ("phi", "loop"):
-        return all(_is_array(facts, each, depth - 1) for each in value.args if each is not value)
-    if value.op != "call":
-        return False
+    op = value.op
+    rounds = (*rounds, value) if op == "loop" else rounds
+    if op == "updated":
+        return value.data == "item" and _is_array(facts, value.args[0], depth - 1, rounds)
+    if op in ("phi", "loop"):
+        return all(_is_array(facts, each, depth - 1, rounds) for each in value.args)
+    if op == "bin":
+        return facts.kind(value) == "array" or any(_is_array(facts, each, depth - 1, rounds) for each in value.args)
+    if op == "param":
+        return dotted(value.data.annotation) in _TYPES
+    if op != "call":
+        return facts.kind(value) == "array"
     callee = facts.callee(value.data)
     name = callee.name or ""
-    if callee.wraps or callee.function is not None:
+    if callee.wraps:
+        return False
+    if callee.function is not None:
         made = facts.returned(value)
-        return made is not None and not callee.wraps and _is_array(facts, made, depth - 1)
+        return made is not None and _is_array(facts, made, depth - 1, rounds)
     if name.startswith("."):
-        func = value.data.func
-        return name[1:] in ARRAY_METHODS and func.op == "attr" and _is_array(facts, func.args[0], depth - 1)
-    return result_of(name) == "array" and name != "jax.numpy.load"
+        base = value.data.func.args[0] if value.data.func.op == "attr" else None
+        if base is None:
+            return False
+        if base.op == "item" and base.args[0].op == "attr" and base.args[0].data == "at":
+            return True  # x.at[index].set(value)
+        return name[1:] in ARRAY_METHODS and _is_array(facts, base, depth - 1, rounds)
+    return result_of(name) == "array" and name.startswith("jax.") and name.rpartition(".")[2] not in _SEVERAL
 
 
 def _is_indexed_as_array(facts: FileFacts, base: Value, index: Value) -> bool:
@@ -218,6 +241,12 @@ BAD = (
         import jax
         import jax.numpy as jnp
 
+        def place(offset, target):
+            q = offset.start + jax.random.uniform(jax.random.key(0), (3,))
+            q = q.at[0].set(1.0)
+            q[1:] = target  # bad
+            return q
+
         class Board:
             def __init__(self, size):
                 self.cells = jnp.zeros((size, size))
@@ -249,6 +278,8 @@ GOOD = (
             out = jnp.zeros(3)
             out = out.at[0].set(x.sum())
             out = out.at[1:].add(2.0)
+            parts = jnp.split(jnp.arange(4.0), 2)
+            parts[1] = out
             parts = [out, out * 2]
             parts[0] = out - 1
             named = {"a": out}

@@ -157,7 +157,7 @@ def _counted(facts: FileFacts, call: Call, name: str) -> str | None:
     base = call.func.args[0] if call.func.op == "attr" else None
     given = [base, *call.args] if base is not None else call.args
     if name == "where":
-        if len(call.args) == 1 and not call.keywords.keys() & {"x", "y", "size"} and facts.is_tracer(call.args[0]):
+        if len(call.args) == 1 and not call.keywords.keys() & {"x", "y", "size"} and _may_fail(facts, call.args[0]):
             return "give size=, or say with three arguments what stands at each place"
         return None
     if name == "repeat":
@@ -166,9 +166,14 @@ def _counted(facts: FileFacts, call: Call, name: str) -> str | None:
             return "give total_repeat_length="
         return None
     fixed = _COUNTED.get(name)
-    if fixed is None or fixed in call.keywords or not any(facts.is_tracer(each) for each in given):
+    if fixed is None or fixed in call.keywords or not given or not _may_fail(facts, given[0]):
         return None
     return f"give {fixed}=" + (" and fill_value=" if fixed == "size" else "False" if fixed == "strip_zeros" else "")
+
+
+def _may_fail(facts: FileFacts, value: Value) -> bool:
+    """Whether the values are out of reach: measured, even those of constants are, where operations are staged."""
+    return facts.is_tracer(value) or facts.kind(value) in ("unknown", "eager")
 
 
 def _subscripts(facts: FileFacts, function: Function) -> Iterator[tuple[Record, str, str]]:

@@ -18,8 +18,8 @@ https://github.com/jax-ml/jax/issues/732).
 Or turn the mode on before any array is made, `jax.config.update("jax_enable_x64", True)`, or do this part in NumPy.
 
 ## What stays clean
-NumPy's own arrays, projects in which any file has to do with the 64-bit mode, tests, comparisons with a dtype,
-`jnp.finfo`, and `dtype=float`, which asks for the default.
+NumPy's own arrays, projects in which a file turns the 64-bit mode on, files that ask whether it is, tests,
+comparisons with a dtype, `jnp.finfo`, and `dtype=float`, which asks for the default.
 
 ## References
 - https://docs.jax.dev/en/latest/default_dtypes.html
@@ -28,6 +28,7 @@ NumPy's own arrays, projects in which any file has to do with the 64-bit mode, t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
@@ -46,11 +47,12 @@ _WIDE = {
 _KEPT = {"float64": "float32", "double": "float32", "complex128": "complex64"}
 _POSITIONS = {"array": 1, "asarray": 1, "zeros": 1, "ones": 1, "empty": 1, "full": 2, "zeros_like": 1, "ones_like": 1,
     "full_like": 2, "arange": 3}  # fmt: skip
+_KNOWS = re.compile(r"enable_x64|x64_enabled")
 _JAX = frozenset({"array", "traced", "eager", "device"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.program.x64 or facts.is_test:
+    if facts.program.x64 or facts.is_test or _KNOWS.search(facts.source.text):
         return
     for function in facts.functions:
         for call in function.calls:
@@ -79,17 +81,19 @@ def _asked(facts: FileFacts, call: Call) -> str | None:
         return _WIDE[name]
     if name in (".astype", ".view"):
         base = call.func.args[0] if call.func.op == "attr" else None
-        if base is None or facts.kind(base) not in _JAX or not _made_by_jax(facts, base):
+        dtype = call.argument(0, "dtype")
+        if base is None:
             return None
-        return _wide(facts, call.argument(0, "dtype"))
+        made = facts.kind(base) == "array" or (facts.kind(base) in _JAX and base.op != "param")
+        return _wide(facts, dtype) if made or _of_jax(dtype) else None
     if not name.startswith("jax.") or result_of(name) != "array":
         return None
     return _wide(facts, call.argument(_POSITIONS.get(name.removeprefix("jax.numpy.")), "dtype"))
 
 
-def _made_by_jax(facts: FileFacts, value: Value) -> bool:
-    """A bare argument of a traced function may still be a NumPy array, under grad."""
-    return facts.kind(value) == "array" or value.op != "param"
+def _of_jax(dtype: Value | None) -> bool:
+    """Whether a type is one of jax.numpy: who writes that means a JAX array."""
+    return dtype is not None and (dotted(dtype) or "").startswith("jax.numpy.")
 
 
 def _wide(facts: FileFacts, dtype: Value | None) -> str | None:
@@ -198,6 +202,18 @@ GOOD = (
             SCALE = 2.0
             """
         },
+    ),
+    Example(
+        "a file that asks for the mode",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def zeros(shape):
+            dtype = jnp.float64 if jax.config.jax_enable_x64 else jnp.float32
+            return jnp.zeros(shape, dtype) if jax.config.jax_enable_x64 else jnp.zeros(shape, "float32")
+        """,
+        run="zeros(2)",
     ),
     Example(
         "questions about a dtype, and the default one",

@@ -117,7 +117,8 @@ def _carries(facts: FileFacts, function: Function, loop: Loop) -> bool:
     for store in function.stores:
         if store.kind != "name" or loop not in store.block.loops():
             continue
-        if facts.kind(store.value) in TRACERS and _comes_from(store.value, loop):
+        kind = facts.kind(store.value)
+        if (kind in TRACERS or (kind == "unknown" and store.value.op == "call")) and _comes_from(store.value, loop):
             return True
     return False
 

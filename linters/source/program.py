@@ -33,7 +33,7 @@ class Program(Calling, Kinds, Importing):
         self._callers: dict[str, list[tuple[str, int, bool]]] | None = None
         self._starts: dict[str, str | None] = {}
         self.x64 = any(file.data.get("x64") for file in self.files.values())
-        """Whether any file turns JAX's mode of 64 bits on, or asks for it."""
+        """Whether any file turns JAX's mode of 64 bits on."""
 
     def traced(self, function: Function | Any) -> Traced | None:
         """Whether and why a function is traced."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -13,13 +12,11 @@ from .frozen import Freezer, Frozen
 from .records import Call, Class, Function, Module
 from .sketch import Sketcher
 from .syncs import read_parameters
-from .text import SourceText, is_test_path
+from .text import is_test_path
 from .transforms import RULE_METHODS, TRANSFORMS
-from .values.value import Parameter, Value, dotted
+from .values.value import NONE, Parameter, Value, dotted
 
-_X64 = re.compile(
-    r"""config\.(jax_)?(enable_x64|x64_enabled)|["']jax_enable_x64|JAX_ENABLE_X64|import .*\benable_x64\b"""
-)
+_X64 = frozenset({"jax.config.update", "jax.enable_x64", "jax.experimental.enable_x64", "jax.config.config.update"})
 RETURNED = 48
 ARGUMENT = 16
 EXPORTED = 40
@@ -144,7 +141,7 @@ def summarise(module: Module) -> FileSummary:
         "functions": functions,
         "classes": classes,
     }
-    if _asks_for_64_bits(module.source):
+    if _turns_64_bits_on(module):
         data["x64"] = True
     if "distributed" in module.source.text and any(
         (dotted(call.func) or "").endswith("distributed.initialize") for each in module.functions for call in each.calls
@@ -170,13 +167,22 @@ def _hands_on(call: list[Any]) -> bool:
     return any(each and each[0] == "p" for each in (*call[1], *call[2].values()))
 
 
-def _asks_for_64_bits(source: SourceText) -> bool:
-    """Whether code that is no test turns JAX's mode of 64 bits on, or looks whether it is."""
-    if is_test_path(source.path):
+def _turns_64_bits_on(module: Module) -> bool:
+    """Whether code that is no test turns JAX's mode of 64 bits on."""
+    source = module.source
+    if "x64" not in source.text.lower() or is_test_path(source.path):
         return False
-    text = source.text
-    found = (match.start() for match in _X64.finditer(text))
-    return any("#" not in text[text.rfind("\n", 0, at) + 1 : at] for at in found)
+    if "JAX_ENABLE_X64" in source.text:
+        return True
+    for call in (call for function in module.functions for call in function.calls):
+        name = dotted(call.func)
+        if name in _X64:
+            first, second = call.argument(0), call.argument(1)
+            off = (second if name.endswith("update") else first) or NONE
+            named = not name.endswith("update") or (first is not None and first.data == "jax_enable_x64")
+            if named and (off is NONE or off.op != "const" or off.data):
+                return True
+    return False
 
 
 def _function(function: Function, freeze: Any, sketch: Any) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ..concrete import hides_values
 from ..facts import TRACERS, FileFacts
 from ..records import Function, Loop
 from ..rule import Example, SourceRule
@@ -54,7 +55,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         return
     for function in facts.functions:
         traced = facts.traced(function)
-        if traced is None or not traced.staged:
+        if traced is None or not hides_values(traced):
             continue
         for loop in function.loops:
             if loop.kind != "for" or loop.iterable is None or loop.once:

@@ -1,0 +1,230 @@
+"""A compiled step returns the next version of its state, and does not donate the last one.
+
+## What it does
+Reports a jitted function that returns parameters or optimizer state updated with gradients (`optax.apply_updates`,
+`apply_gradients`, a `tree.map` over parameters and gradients), where nothing is donated.
+
+## Why is this bad?
+Both versions are in memory at the same time: parameters and moments twice at the peak. With donation the new ones are
+written where the old ones were; one report measured a third less memory (https://github.com/poets-ai/elegy/pull/226).
+Whether the compiler could use the memory is known after lowering only: `contract-lint verify` lists what is aliased.
+
+## Example
+    @jax.jit
+    def train_step(params, opt_state, batch):
+        grads = jax.grad(loss)(params, batch)
+        updates, opt_state = tx.update(grads, opt_state, params)
+        return optax.apply_updates(params, updates), opt_state
+
+## Use instead
+    @partial(jax.jit, donate_argnames=("params", "opt_state"))
+    def train_step(params, opt_state, batch):
+        ...
+
+## What stays clean
+Steps that evaluate, arithmetic on a single array, functions whose callers read the old state after the call, donation
+that is computed elsewhere, functions inside compiled code, `flax.nnx.jit` (modules are updated in place), tests.
+
+## References
+- https://docs.jax.dev/en/latest/buffer_donation.html
+- https://github.com/jax-ml/jax/issues/1273
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ..facts import FileFacts
+from ..jits import Jit, jits
+from ..rule import Example, SourceRule
+from ..updates import donation_options, outputs, updated
+
+_DONATE = frozenset({"jax.jit", "jax.pjit", "jax.experimental.pjit.pjit", "jax.pmap", "equinox.filter_jit"})
+
+
+def check(facts: FileFacts) -> Iterable[Finding]:
+    if facts.is_test:
+        return
+    for jit in jits(facts, _DONATE):
+        if jit.callee.function is None or facts.traced(jit.function) is not None or donation_options(jit):
+            continue
+        names = {updated(facts, each) for each in outputs(facts, jit)} - {None}
+        static = facts.jit_options(jit.callee).static_names or frozenset()
+        found = sorted(each for each in names if each is not None and each not in static and each != "self")
+        if not found or _kept(facts, jit):
+            continue
+        yield facts.finding(
+            RULE,
+            jit.call.node,
+            f"{jit.callee.function.name}() returns the next {' and '.join(found)}, and the last stays in memory too",
+            subject=f"{jit.callee.function.name}: {', '.join(found)}",
+            help=f"donate_argnames={tuple(found)!r}, where the old state is not used again; "
+            "contract-lint verify shows what is aliased",
+        )
+
+
+def _kept(facts: FileFacts, jit: Jit) -> bool:
+    """Whether a caller in this file still reads an argument after the call."""
+    for function in facts.functions:
+        for call in function.calls:
+            wrapped = facts.callee(call).jit
+            if wrapped is None or wrapped.value is not jit.wrapped.value:
+                continue
+            given = {id(each) for each in call.args[:1] if each.op not in ("const", "name")}
+            later = (each for each in function.reads if each.order > call.order)
+            if any(id(each.value) in given and each.statement is not call.statement for each in later):
+                return True
+    return False
+
+
+BAD = (
+    Example(
+        "a step of an optimizer",
+        """
+        import jax
+        import optax
+
+        def make(tx, loss):
+            @jax.jit  # bad
+            def train_step(params, opt_state, batch):
+                grads = jax.grad(loss)(params, batch)
+                updates, opt_state = tx.update(grads, opt_state, params)
+                params = optax.apply_updates(params, updates)
+                return params, opt_state
+
+            return train_step
+        """,
+    ),
+    Example(
+        "a helper of another file updates, under an alias and a partial",
+        """
+        from functools import partial
+        import jax as j
+        import jax.numpy as jnp
+        from steps import descend
+
+        def loss(params, batch):
+            return jnp.mean((batch @ params["w"]) ** 2)
+
+        def step(rate, params, batch):
+            value, grads = j.value_and_grad(loss)(params, batch)
+            return descend(params, grads, rate), {"loss": value}
+
+        fast = j.jit(partial(step, 0.1))  # bad
+        """,
+        files={
+            "steps.py": """
+            import jax
+
+            def descend(params, grads, rate):
+                return jax.tree.map(lambda p, g: p - rate * g, params, grads)
+            """
+        },
+        run="fast({'w': jnp.ones(2)}, jnp.ones((2, 2)))",
+    ),
+    Example(
+        "a train state, and the step of another file",
+        """
+        import jax
+        from steps import advance
+
+        compiled = jax.jit(advance, static_argnames="config")  # bad
+        """,
+        files={
+            "steps.py": """
+            import jax
+
+            def advance(state, batch, config):
+                grads, aux = jax.grad(lambda p: state.apply_fn(p, batch), has_aux=True)(state.params)
+                return state.apply_gradients(grads=grads), aux
+            """
+        },
+    ),
+)
+
+GOOD = (
+    Example(
+        "donated, by number, by name, and as somebody else says",
+        """
+        from functools import partial
+        import jax
+        import optax
+
+        def make(tx, loss, donate):
+            def step(params, opt_state, batch):
+                updates, opt_state = tx.update(jax.grad(loss)(params, batch), opt_state, params)
+                return optax.apply_updates(params, updates), opt_state
+
+            named = partial(jax.jit, donate_argnames=("params", "opt_state"))
+            return jax.jit(step, donate_argnums=(0, 1)), named(step), jax.jit(step, donate_argnums=donate)
+        """,
+    ),
+    Example(
+        "evaluation",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def evaluate(params, batch):
+            value, grads = jax.value_and_grad(lambda p: jnp.mean((batch @ p) ** 2))(params)
+            return value, jnp.linalg.norm(grads), params
+        """,
+        run="evaluate(jnp.ones(2), jnp.ones((2, 2)))",
+    ),
+    Example(
+        "the old state is still used",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def step(params, batch):
+            grads = jax.grad(lambda p: jnp.mean((batch @ p["w"]) ** 2))(params)
+            return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+
+        @jax.jit
+        def one_array(w, batch):
+            return w - 0.1 * jax.grad(lambda p: jnp.mean((batch @ p) ** 2))(w)
+
+        def search(params, batch):
+            tried = step(params, batch)
+            return jax.tree.map(lambda new, old: jnp.where(jnp.abs(new).max() < 3, new, old), tried, params)
+        """,
+        run="search({'w': jnp.ones(2)}, jnp.ones((2, 2)))",
+    ),
+    Example(
+        "inside a compiled function, and modules",
+        """
+        import jax
+        import jax.numpy as jnp
+        from flax import nnx
+
+        def loss(p, b):
+            return jnp.mean((b @ p[0]) ** 2)
+
+        @jax.jit
+        def losses(params, batches):
+            move = lambda p, b: jax.tree.map(lambda x, g: x - g, p, jax.grad(loss)(p, b))
+            inner = jax.jit(move)
+            return jnp.mean(inner(params, batches)[0])
+
+        @nnx.jit
+        def train_step(model, optimizer, batch):
+            optimizer.update(model, nnx.grad(lambda m: m(batch).mean())(model))
+        """,
+        run="losses([jnp.ones(2)], jnp.ones((2, 2)))",
+    ),
+)
+
+RULE = SourceRule(
+    code="MEM102",
+    name="undonated-state",
+    severity="warning",
+    confidence="likely",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+)

@@ -38,13 +38,14 @@ from ..rule import Example, SourceRule
 from ..updates import donation_options, is_scalar, outputs, updated
 from ..values.value import dotted
 
+_DONATE = frozenset({"jax.jit", "jax.pjit", "jax.experimental.pjit.pjit", "jax.pmap", "equinox.filter_jit"})
 _NUMBERS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
     if facts.is_test:
         return
-    for jit in jits(facts):
+    for jit in jits(facts, _DONATE):
         if jit.callee.function is None or not donation_options(jit):
             continue
         options = facts.jit_options(jit.callee)

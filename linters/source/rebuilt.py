@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,11 @@ from .values.value import Value, dotted
 if TYPE_CHECKING:
     from .facts import FileFacts
 
+_ONCE = re.compile(
+    r"^_*(main|run_main|run$|init|initial|setup|set_up|build|create|make|get|load|restore|prepare|configure|compile|bench"
+    r"|test|demo|example|plot|profile|export|convert|lower|warm|new|from_|post_init|train$|fit$|check|assert|verify"
+    r"|debug|generate_data)"
+)
 FEW = 12
 """A loop over so many constants is taken for a choice of variants."""
 
@@ -255,3 +261,12 @@ def _asks_presence(guard: Value, depth: int = 0) -> bool:
     if guard.op == "unary" or guard.op == "bool":
         return guard.op == "unary" or any(_asks_presence(each, depth + 1) for each in guard.args)
     return guard.op == "call" and dotted(guard.data.func) == "builtins.hasattr"
+
+
+def runs_once(facts: FileFacts, function: Function) -> bool:
+    """Whether a function is set-up code, by its name, or as only such code calls it."""
+    if function.is_module or _ONCE.match(function.name):
+        return True
+    callers = facts.program.callers.get(function.id, ())
+    names = {facts.program.function_data[caller][0]["n"] for caller, _, _ in callers}
+    return bool(names) and all(name == "<module>" or _ONCE.match(name) for name in names)

@@ -2,8 +2,8 @@
 
 ## What it does
 Finds functions that make a lambda, local function, partial, bound method or transformed function, compile it, call it
-and forget it. It is reported where a loop of the program comes to call the outer function; and, as likely, where the
-compiled function depends on nothing of the outer one and could as well be made once for the whole module.
+and forget it. It is certain where a loop of the program comes to call the outer function, and likely elsewhere, unless
+the outer function is set-up code that runs once.
 
 ## Why is this bad?
 JAX keeps compiled programs by the identity of the function, and this one is new on every call: each traces and
@@ -40,19 +40,14 @@ compiled functions of the module, traced code, and tests.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
-from ..rebuilt import Rebuilt, comes_again, fills_a_cache, rebuilt
+from ..rebuilt import Rebuilt, comes_again, fills_a_cache, rebuilt, runs_once
 from ..records import Function
 from ..rule import Example, SourceRule
 
-_ONCE = re.compile(
-    r"^_*(main|run_main|init|initial|setup|set_up|build|create|make|get|load|restore|prepare|configure|compile|bench|test"
-    r"|demo|example|plot|profile|export|convert|lower|warm|new|from_|post_init|train$|fit$|check|assert|verify|debug|generate_data)"
-)
 _PLACED = frozenset({"out_shardings", "in_shardings", "device", "backend", "out_axis_resources", "in_axis_resources"})
 
 
@@ -75,24 +70,20 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         place = facts.repeated(function)
         if place is not None:
             yield _finding(facts, each, f"a loop comes to call it at {place}", "certain")
-        elif _could_be_hoisted(facts, each):
-            yield _finding(facts, each, "it could be made once", "likely")
+        elif _is_worth_keeping(facts, each):
+            how = "with what it needs as arguments" if each.captured else "as it needs nothing of it"
+            yield _finding(facts, each, f"it could be made once, {how}", "likely")
 
 
 def _remembered(function: Function) -> bool:
     return any("cache" in str(getattr(each, "data", "")) for each in function.decorators)
 
 
-def _could_be_hoisted(facts: FileFacts, each: Rebuilt) -> bool:
-    """Whether nothing of the outer function goes into it, and that one is no set-up code that runs once."""
+def _is_worth_keeping(facts: FileFacts, each: Rebuilt) -> bool:
+    """Whether the outer function may well be called again: it is no set-up code, and no function inside another one."""
     function = each.function
-    if each.captured or _ONCE.match(function.name) or _PLACED & each.options.keys():
-        return False
-    if function.parent is not None and not function.parent.is_module and function.owner is None:
-        return False
-    callers = facts.program.callers.get(function.id, ())
-    names = [facts.program.function_data[caller][0]["n"] for caller, _, _ in callers]
-    return not names or not all(name == "<module>" or _ONCE.match(name) for name in names)
+    inside = function.parent is not None and not function.parent.is_module and function.owner is None
+    return not inside and not _PLACED & each.options.keys() and not runs_once(facts, function)
 
 
 def _finding(facts: FileFacts, each: Rebuilt, why: str, confidence: str) -> Finding:
@@ -193,29 +184,6 @@ BAD = (
 )
 
 GOOD = (
-    Example(
-        "what depends on the arguments may have to be made each time",
-        """
-        import functools
-        import jax
-        from jax.sharding import Mesh, PartitionSpec as P
-
-
-        def total(values, devices):
-            mesh = Mesh(devices, ("host",))
-
-            @jax.jit
-            @functools.partial(jax.shard_map, mesh=mesh, in_specs=P("host"), out_specs=P())
-            def add(x):
-                return jax.lax.psum(x, "host")
-
-            return add(values)
-
-
-        def scaled(values, factor):
-            return jax.jit(lambda x: x * factor)(values)
-        """,
-    ),
     Example(
         "factories, caches, and a compiled function kept on self",
         """

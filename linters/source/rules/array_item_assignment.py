@@ -35,7 +35,7 @@ import ast
 from collections.abc import Iterable
 
 from ....contracts.finding import Edit, Finding, Fix
-from ..apis import ARRAY_METHODS, result_of
+from ..apis import ARRAY_ATTRIBUTES, ARRAY_METHODS, result_of
 from ..concrete import may_be_concrete
 from ..facts import FileFacts
 from ..records import Function, Store
@@ -100,6 +100,8 @@ def _is_array(facts: FileFacts, value: Value, depth: int = 8, rounds: tuple[Valu
         return facts.kind(value) == "array" or any(_is_array(facts, each, depth - 1, rounds) for each in value.args)
     if op == "param":
         return dotted(value.data.annotation) in _TYPES
+    if op == "item" or (op == "attr" and value.data in ARRAY_ATTRIBUTES):
+        return _is_array(facts, value.args[0], depth - 1, rounds)
     if op != "call":
         return facts.kind(value) == "array"
     callee = facts.callee(value.data)
@@ -202,7 +204,9 @@ BAD = (
             out[1:] += 2.0  # bad
             return out
 
-        def host():
+        def host(positions: jax.Array):
+            angles = positions[:, 0].astype("float32") * 0.5
+            angles[0] = 1.0  # bad
             table = jnp.arange(4) * 2
             table[table > 2] = 0  # bad
             return table

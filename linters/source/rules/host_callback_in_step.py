@@ -61,7 +61,8 @@ _CALLBACKS = frozenset(
 _LOOPS = re.compile(r"\b(scan|fori_loop|while_loop|lax\.map)\(")
 _BRANCHES = re.compile(r"\b(cond|switch)\(")
 _MEANT = re.compile(
-    r"(?i)print|debug|log(?!i)|report|callback|check|assert|warn|progress|trace|dump|inspect|breakpoint|tap"
+    r"(?i)print|debug|report|callback|check|assert|warn|progress|trace|dump|inspect|breakpoint|tap|logging|logger"
+    r"|(^|_)logs?$|^_?log_(metric|value|stat|info|loss|step|grad|event|message|scalar)"
 )
 
 

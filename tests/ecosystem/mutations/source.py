@@ -55,6 +55,24 @@ class Source:
         calls = (node for node in self.nodes if isinstance(node, ast.Call))
         return [(call, name) for call in calls if (name := self.dotted(call.func))]
 
+    @cached_property
+    def _calls_by_name(self) -> dict[str, list[ast.Call]]:
+        found: dict[str, list[ast.Call]] = {}
+        for call, name in self.calls:
+            found.setdefault(name, []).append(call)
+        return found
+
+    def calls_of(self, name: str) -> list[ast.Call]:
+        """The calls of what has this dotted name."""
+        return self._calls_by_name.get(name, [])
+
+    @cached_property
+    def _functions_by_name(self) -> dict[str, list[Function]]:
+        found: dict[str, list[Function]] = {}
+        for function in self.functions:
+            found.setdefault(function.name, []).append(function)
+        return found
+
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
         """Its parent, that one's parent, ... the module."""
         while (above := self.parents.get(node)) is not None:
@@ -122,9 +140,10 @@ class Source:
 
     def definition(self, name: str, seen_from: ast.AST) -> Function | None:
         """The one function of that name defined where `seen_from` can see it, if there is exactly one there."""
+        there = self._functions_by_name.get(name, [])
         scopes = [above for above in self.above(seen_from) if isinstance(above, (*_SCOPES, ast.Module))]
-        for scope in scopes:
-            found = [each for each in self.functions if each.name == name and self._scope(each) is scope]
+        for scope in scopes if there else ():
+            found = [each for each in there if self._scope(each) is scope]
             if found:
                 return found[0] if len(found) == 1 else None
         return None

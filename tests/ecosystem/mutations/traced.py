@@ -119,13 +119,12 @@ def traced(source: Source) -> set[Function]:
 def _called_from(source: Source, function: Function, known: set[Function]) -> bool:
     """Whether a known function calls this one by its bare name, or as a method of the same class on self."""
     owner = source.parents[function]
-    for call, name in source.calls:
-        method = isinstance(owner, ast.ClassDef) and name == f"self.{function.name}" and owner in source.above(call)
-        plain = name == function.name and not isinstance(owner, ast.ClassDef)
-        seen = method or (plain and source.definition(function.name, call) is function)
-        if seen and any(above in known for above in source.above(call)):
-            return True
-    return False
+    if isinstance(owner, ast.ClassDef):
+        calls = [call for call in source.calls_of(f"self.{function.name}") if owner in source.above(call)]
+    else:
+        calls = source.calls_of(function.name)
+        calls = [call for call in calls if source.definition(function.name, call) is function]
+    return any(above in known for call in calls for above in source.above(call))
 
 
 def arrays(source: Source, function: Function) -> dict[str, ast.stmt]:

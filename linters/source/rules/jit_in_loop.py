@@ -309,7 +309,7 @@ GOOD = (
         import jax
 
 
-        def first_that_compiles(candidates, x):
+        def build_first_that_compiles(candidates, x):
             for candidate in candidates:
                 try:
                     return jax.jit(lambda v: candidate(v))(x)

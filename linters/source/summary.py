@@ -9,6 +9,7 @@ from typing import Any
 
 from .apis import is_library, result_of, starts_backend
 from .frozen import Freezer, Frozen
+from .processes import met
 from .records import Call, Class, Function, Module
 from .sketch import Sketcher
 from .syncs import read_parameters
@@ -119,7 +120,8 @@ def summarise(module: Module) -> FileSummary:
     parameters `p` (name, kind, default, annotation), decorators `d`, what is returned `r`, owner class `o`, enclosing
     function `u`, calls that matter to others `c` (func, arguments as `sketch` says, keywords, line), which of those
     may hand functions on `t`, which stand in loops `w`, the first of its calls that starts a backend `b`, keys it
-    consumes `k` (parameter names), parameters whose numbers it reads on the host `y`;
+    consumes `k` (parameter names), parameters whose numbers it reads on the host `y`,
+    its first call that waits for all processes `m`;
     `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`;
     `x64` where the file has to do with JAX's mode of 64 bits, `distributed` where it calls
     `jax.distributed.initialize`.
@@ -224,6 +226,9 @@ def _function(function: Function, freeze: Any, sketch: Any) -> dict[str, Any]:
     keys = sorted({name for call in function.calls if (name := _consumed(call, function)) is not None})
     if keys:
         found["k"] = keys
+    waits = met(function)
+    if waits is not None:
+        found["m"] = waits
     read = read_parameters(function)
     if read:
         found["y"] = read

@@ -21,7 +21,8 @@ step's output has the type of its input is exact in a trace: `contract-lint veri
 
 ## What stays clean
 Numbers with a dtype, `jnp.zeros` and `jnp.ones`, fields that only count up (`state.count + 1` stays weak), states made
-in compiled code and carries of `scan` (they are promoted).
+in compiled code and carries of `scan` (they are promoted), states that methods of equinox modules make (solvers run them
+in one compiled loop).
 
 ## References
 - https://docs.jax.dev/en/latest/type_promotion.html#weakly-typed-values-in-jax
@@ -90,7 +91,7 @@ def _fields(facts: FileFacts) -> Iterator[tuple[Any, Value, str]]:
     for calls in made.values():
         for call, fields in calls:
             traced = facts.traced(call.function)
-            if traced is not None and traced.staged:
+            if (traced is not None and traced.staged) or _is_solver(facts, call.function):
                 continue
             for name, value in fields.items():
                 if not _is_weak(facts, value):
@@ -100,6 +101,12 @@ def _fields(facts: FileFacts) -> Iterator[tuple[Any, Value, str]]:
                 if any(_mixes(facts, each, name) for each in others):
                     message = f"{name} starts as a weakly typed number and comes back with a type of its own"
                     yield value.node, value, message
+
+
+def _is_solver(facts: FileFacts, function: Function) -> bool:
+    """Whether it is a method of an equinox module: solvers make their states inside the compiled loop that runs them."""
+    owner = function.owner
+    return owner is not None and any(each.startswith("equinox.") for each in facts.program.lineage(owner.id))
 
 
 def _by_field(facts: FileFacts, cls: str, call: Call) -> dict[str, Value]:
@@ -145,7 +152,7 @@ def _ingredients(facts: FileFacts, value: Value, depth: int) -> Iterator[Value]:
 
 
 def _is_setting(value: Value) -> bool:
-    """Whether a parameter is one of a function round the one at hand: a rate or a decay, most likely a Python number."""
+    """Whether a parameter has a number as its default: a rate or a decay, most likely given as a Python number."""
     default = value.data.default
     return default is not None and default.op == "const" and type(default.data) in (int, float, bool)
 
@@ -336,6 +343,27 @@ assert update._cache_size() == 1
         add = jax.jit(lambda total, x: total + x)
         """,
         run="mean(jnp.ones(3))\nloop([jnp.ones(())] * 2)",
+    ),
+    Example(
+        "a solver that is run in a compiled loop",
+        """
+        from typing import NamedTuple
+        import equinox as eqx
+        import jax
+        import jax.numpy as jnp
+
+        class SearchState(NamedTuple):
+            size: jax.Array
+
+        class Search(eqx.Module):
+            decrease: float
+
+            def init(self):
+                return SearchState(size=jnp.array(1.0))
+
+            def step(self, ratio, state):
+                return SearchState(size=state.size * ratio)
+        """,
     ),
     Example(
         "a setting that no step changes",

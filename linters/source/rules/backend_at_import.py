@@ -61,7 +61,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
     first = min((call.order for call in own if call.function is top), default=None)
     lines: set[int] = set()
     for call, name in calls:
-        line = getattr(call.node, "lineno", 0)
+        line = getattr(call.statement, "lineno", 0)  # one finding for a statement
         if (first is not None and call.order > first) or _guarded(call) or line in lines:
             continue
         lines.add(line)

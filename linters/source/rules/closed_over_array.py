@@ -313,10 +313,10 @@ GOOD = (
 
         data = jnp.ones((1024, 1024))
 
-        def host():
-            return make((2, 2))(jnp.ones(2)), data.sum()
+        def host(project):
+            return project(jnp.ones(2)), data.sum()
         """,
-        run="host()",
+        run="host(make((2, 2)))",
     ),
 )
 

@@ -285,6 +285,7 @@ GOOD = (
     Example(
         "made inside, or merged",
         """
+        from functools import partial
         from flax import nnx
         import jax
         import jax.numpy as jnp
@@ -295,14 +296,13 @@ GOOD = (
             model(jnp.ones((1, 2)))
             return model
 
+        @partial(jax.jit, static_argnums=0)
+        def run(graph, state, x):
+            return nnx.merge(graph, state)(x)
+
         def forward(model, x):
             graph, state = nnx.split(model)
-
-            @jax.jit
-            def run(state, x):
-                return nnx.merge(graph, state)(x)
-
-            return run(state, x)
+            return run(graph, state, x)
         """,
         run="forward(create(), jnp.ones((1, 2)))",
     ),

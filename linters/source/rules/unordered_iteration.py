@@ -78,8 +78,14 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 subject=f"{function.name}: {text}",
                 because=facts.why(function),
                 help="run over sorted(...) of it",
-                confidence="certain" if is_sure(traced) else "likely",
+                confidence="certain" if is_sure(traced) and _is_written(value) else "likely",
             )
+
+
+def _is_written(value: Value) -> bool:
+    """Whether a string of the set stands there: keys of a dictionary are strings nearly always, but not surely."""
+    nodes = ast.walk(value.node) if value.node is not None else ()
+    return any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes)
 
 
 def _runs(facts: FileFacts, function: Function) -> Iterator[tuple[Record, Value]]:
@@ -154,8 +160,8 @@ def _of_strings(facts: FileFacts, value: Value, depth: int = 6) -> bool:
             return bool(call.args) and _of_strings(facts, call.args[0], depth - 1)
         if call.func.op == "attr":
             base = call.func.args[0]
-            if call.func.data == "keys":
-                return facts.is_tracer(base) or _of_strings(facts, base, depth - 1)
+            if call.func.data in ("keys", "items"):
+                return base.op != "dict" or _of_strings(facts, base, depth - 1)
             parts = (base, *call.args) if call.func.data in _METHODS else ()
             return any(_of_strings(facts, each, depth - 1) for each in parts)
         made = facts.returned(value)
@@ -251,7 +257,7 @@ BAD = (
         import jax
 
         def roll(extra, params, xs):
-            names = set()
+            names = set(params.keys()) - {"c"}
             names.add("w")
             names.add("b")
 

@@ -79,7 +79,7 @@ ONE_SLICE = ("dp", "zero1", "fsdp", "tp", "fsdp x tp")
 CASES = [
     case("tpu:v5e:4x4", "fsdp x tp", slow=False),
     case("tpu:v5e:2x2:slices=2", "zero1 x tp"),
-    case("cuda:h100:1x8", "fsdp", slow=False),
+    case("cuda:h100:1x8", "fsdp"),
     *(case("tpu:v5e:4x4", plan) for plan in ("dp", "zero1", "fsdp", "tp")),
     *(case("tpu:v5e:4x4", plan, effort="full") for plan in ONE_SLICE),
     *(case("tpu:v5e:2x4:slices=2", plan) for plan in ("data x fsdp", "zero1", "fsdp")),

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from .formulas import applied, unshaped
-from .records import Function
+from .records import Call, Function
+from .summary import FunctionSummary
 from .values.value import Value
 
 if TYPE_CHECKING:
@@ -68,3 +69,33 @@ def is_whole(facts: FileFacts, value: Value, depth: int = 6) -> bool:
         is_whole(facts, each, depth - 1)
         for each in made.args[: 1 if made.name in ("sum", "cumsum", "max", "min", "any", "all") else 3]
     )
+
+
+_TAKERS = ("grad", "value_and_grad", "filter_grad", "filter_value_and_grad", "jacrev", "vjp")
+
+
+def objective(facts: FileFacts, value: Value) -> Value | None:
+    """What a function returns of which a call gives the gradient: `jax.value_and_grad(loss_fn)(params, batch)`.
+
+    Of several returned values it is the first, the loss. Parameters in it are those of the function.
+    """
+    if value.op != "call":
+        return None
+    call: Call = value.data
+    callee = facts.callee(call)
+    function = callee.function
+    if function is None or not any(wrap.name.rpartition(".")[2] in _TAKERS for wrap in callee.wraps):
+        return None
+    program = facts.program
+    summary = function if isinstance(function, FunctionSummary) else program.function(function.id)
+    if summary is None or not summary.data.get("r"):
+        return None
+    made = program.thaw(summary.data["r"], call.function, None, 1, function.id)
+    for _ in range(3):
+        if made.op in ("tuple", "list") and made.args:
+            made = made.args[0]
+        returned = facts.returned(made)
+        if returned is None:
+            return made
+        made = returned
+    return made

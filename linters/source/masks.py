@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .formulas import applied, unshaped
+from .formulas import alike, applied, elements, followed, number, unshaped
 from .records import Call, Function, Record
 from .values.value import Value
 
@@ -53,7 +53,8 @@ def is_mask(facts: FileFacts, value: Value, depth: int = 4) -> bool:
     """Whether a value is zeros and ones that choose: made by a comparison, or called a mask."""
     value = unshaped(facts, value)
     if value.op == "compare":
-        return not any(_is_extreme(facts, each) for each in value.args)
+        # Where two arrays are equal is no choice of elements: the largest of them, right answers.
+        return value.data != ("Eq",) or any(facts.constant(each) is not facts.MISSING for each in value.args)
     if value.op == "unary" and value.data == "Invert":
         return True
     if value.op == "param":
@@ -80,7 +81,42 @@ def is_mask(facts: FileFacts, value: Value, depth: int = 4) -> bool:
     return returned is not None and is_mask(facts, returned, depth - 1)
 
 
-def _is_extreme(facts: FileFacts, value: Value) -> bool:
-    """Whether a value is the largest or smallest of others: what equals it is never nothing."""
+def is_masked_mean(facts: FileFacts, value: Value) -> bool:
+    """Whether a value is a mean over what a mask keeps, guarded against an empty one or not."""
+    value = followed(facts, unshaped(facts, value))
+    if value.op == "call":
+        mask = masked_mean(facts, value.data)
+        if mask is not None:
+            return is_mask(facts, mask)
     made = applied(facts, value)
-    return made is not None and made.name in ("max", "min", "amax", "amin")
+    if made is None or len(made.args) < 2:
+        return False
+    if made.name in ("add", "subtract", "multiply"):  # with a regulariser, or scaled
+        return any(is_masked_mean(facts, each) for each in made.args[:2])
+    if made.name not in ("divide", "true_divide"):
+        return False
+    mask = counted(facts, unguarded(facts, made.args[1]))
+    if mask is None:
+        return False
+    if is_mask(facts, mask):
+        return True
+    total = applied(facts, followed(facts, unshaped(facts, made.args[0])))
+    if total is None or total.name not in ("sum", "nansum") or not total.args:
+        return False
+    whole = unshaped(facts, total.args[0])
+    return any(alike(each, mask) for each in elements(facts, whole) if each is not whole)
+
+
+def unguarded(facts: FileFacts, value: Value) -> Value:
+    """The count under what keeps it away from zero: `jnp.maximum(count, 1)`, `count + 1e-6`."""
+    for _ in range(4):
+        value = followed(facts, unshaped(facts, value))
+        made = applied(facts, value)
+        if made is None or made.name not in ("maximum", "clip", "add", "where", "max"):
+            return value
+        parts = [each for each in made.args[1 if made.name == "where" else 0 :] if number(facts, each) is None]
+        counts = [each for each in parts if counted(facts, followed(facts, unshaped(facts, each))) is not None]
+        if not counts:
+            return value
+        value = counts[0]
+    return value

@@ -99,7 +99,9 @@ def _is_array(facts: FileFacts, value: Value, depth: int = 8, rounds: tuple[Valu
     if op == "bin":
         return facts.kind(value) == "array" or any(_is_array(facts, each, depth - 1, rounds) for each in value.args)
     if op == "param":
-        return dotted(value.data.annotation) in _TYPES
+        # Kernels take references, and call them arrays too.
+        reference = value.data.name.endswith("ref") or "pallas" in facts.source.text
+        return not reference and dotted(value.data.annotation) in _TYPES
     if op == "item" or (op == "attr" and value.data in ARRAY_ATTRIBUTES):
         return _is_array(facts, value.args[0], depth - 1, rounds)
     if op != "call":
@@ -335,7 +337,7 @@ GOOD = (
         from flax import nnx
         from jax.experimental import pallas as pl
 
-        def kernel(x_ref, o_ref):
+        def kernel(x_ref: jax.Array, o_ref: jax.Array):
             o_ref[...] = x_ref[...] * 2
             o_ref[0, :] = jnp.zeros(x_ref.shape[1])
 

@@ -54,6 +54,17 @@ class Calling(Names):
             found = value.callee = self._callee(value)
         return found
 
+    def plain_target(self, func: Frozen) -> str | None:
+        """The id of the function that a call in a summary names without anything round it; None for all others."""
+        if not func:
+            return None
+        if func[0] == "f":
+            return func[1] if func[1] in self.function_data else None
+        if func[0] != "n":
+            return None
+        target = self.resolve(func[1])
+        return target.data if target is not None and target.op == "ref" and target.data in self.function_data else None
+
     def frozen_callee(self, func: Frozen, function: str) -> Callee:
         """The callee of a call in the summary of a function: names, functions and own methods are asked for once."""
         if not func:

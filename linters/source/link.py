@@ -99,6 +99,10 @@ class Linker:
             func = frozen[0]
             if not func or func[0] not in ("n", "x", ".") or not (frozen[1] or frozen[2]):
                 continue
+            if func[0] == "n":
+                target = program.resolve(func[1])
+                if target is None or target.op == "ref":
+                    continue
             callee = program.frozen_callee(func, function.id)
             if callee.function is not None and callee.wraps:
                 call = self._thawed(frozen, UNKNOWN, function)

@@ -24,6 +24,7 @@ class Names:
         self._functions: dict[str, FunctionSummary] = {}
         self._classes: dict[str, ClassSummary] = {}
         self._resolved: dict[str, Value | None] = {}
+        self._lineages: dict[str, tuple[str, ...]] = {}
         self._members: dict[tuple[str, str, bool], Value | None] = {}
         self._parameters: dict[tuple[str, int], Value] = {}
         self._suffixes: dict[str, str | None] | None = None
@@ -182,8 +183,14 @@ class Names:
                 value = self.resolve(name) or Value("name", None, (), name)
             yield value
 
-    def lineage(self, id: str) -> Iterator[str]:
+    def lineage(self, id: str) -> tuple[str, ...]:
         """A class and its bases, depth first: ids of the project's, dotted names of others."""
+        found = self._lineages.get(id)
+        if found is None:
+            found = self._lineages[id] = tuple(self._lineage(id))
+        return found
+
+    def _lineage(self, id: str) -> Iterator[str]:
         seen: set[str] = set()
         stack = [id]
         while stack and len(seen) < 64:

@@ -49,10 +49,18 @@ class Program(Calling, Kinds, Importing):
                     continue
                 looped = frozenset(data.get("w", ()))
                 for at, frozen in enumerate(data["c"]):
-                    callee = self.frozen_callee(frozen[0], id)
-                    if callee.function is not None:
-                        self._callers.setdefault(callee.function.id, []).append((id, frozen[3], at in looped))
+                    target = self._target(frozen[0], id)
+                    if target is not None:
+                        self._callers.setdefault(target, []).append((id, frozen[3], at in looped))
         return self._callers
+
+    def _target(self, func: Any, caller: str) -> str | None:
+        """The id of the project function that a call in a summary comes to in the end."""
+        target = self.plain_target(func)
+        if target is not None or not func or (func[0] == "n" and self.resolve(func[1]) is None):
+            return target
+        function = self.frozen_callee(func, caller).function
+        return function.id if function is not None else None
 
     def repeated(self, id: str) -> str | None:
         """Where a function, or one that calls it, is called in a loop of the host: `train.py:88`; else None."""

@@ -1,11 +1,14 @@
 """Child process: which names on stdin the installed packages have, one JSON object from name to true or false.
 
+`jax.numpy.clip:a_min` asks for a parameter of a function.
+
 The word `alone` as first argument looks them up as attributes after `import jax` alone, without importing more.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
 import os
 import sys
@@ -16,6 +19,7 @@ warnings.simplefilter("ignore")
 
 
 def there(name: str, alone: bool) -> bool:
+    name, _, parameter = name.partition(":")
     first, *rest = name.split(".")
     found = importlib.import_module(first)
     for at, part in enumerate(rest, 1):
@@ -28,7 +32,7 @@ def there(name: str, alone: bool) -> bool:
                 found = importlib.import_module(".".join([first, *rest[:at]]))
             except ImportError:
                 return False
-    return True
+    return not parameter or parameter in inspect.signature(found).parameters
 
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@ def looked_up(names: set[str], *options: str) -> dict[str, dict]:
 
 @pytest.fixture(scope="module")
 def installed() -> dict[str, dict]:
-    names = set(REMOVALS) | {each.new for each in REMOVALS.values()} | {each.function for each in KEYWORDS.values()}
+    names = set(REMOVALS) | {each.new for each in REMOVALS.values()}
+    names |= {f"{each.function}:{name}" for each in KEYWORDS.values() for name in (each.name, each.new) if name}
     return looked_up({name for name in names if name.partition(".")[0] in PACKAGES})
 
 
@@ -55,6 +56,14 @@ def test_successors_are_there(installed: dict[str, dict]) -> None:
         if removal.new in installed["there"] and not installed["there"][removal.new]
     ]
     assert wrong == []
+
+
+def test_arguments_are_gone_and_their_new_names_there(installed: dict[str, dict]) -> None:
+    there = installed["there"]
+    # JAX 0.10 still lists `concrete` of checkpoint, only to say that it was removed.
+    known = [each for each in KEYWORDS.values() if each.removed and each.name != "concrete"]
+    assert len(known) > 10 and [each for each in known if there[f"{each.function}:{each.name}"]] == []
+    assert [each for each in known if each.new and not there[f"{each.function}:{each.new}"]] == []
 
 
 def test_attributes_that_fixes_write_need_no_import() -> None:

@@ -10,11 +10,17 @@ NAME = ".gitignore"
 
 
 class Ignored:
-    """Answers whether a path is ignored. Files of patterns are read once, and `pathspec` is imported for the first."""
+    """Answers whether a path below `start` is ignored. Files of patterns are read once; the first imports `pathspec`.
+
+    Where `start` itself is ignored, it was named on purpose: only patterns in it and below count.
+    """
 
     def __init__(self, start: str) -> None:
         self._specs: dict[str, Any] = {}
         self._top = _top(start)
+        above = [folder for folder in self._folders(start) if folder != self._top]
+        if any(self(folder, True) for folder in above):
+            self._top = start
 
     def __call__(self, path: str, is_folder: bool) -> bool:
         """Whether the nearest `.gitignore` that says anything about the absolute `path` ignores it."""

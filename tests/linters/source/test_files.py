@@ -54,6 +54,16 @@ def test_what_is_named_is_taken_whatever_it_is(tree: Path) -> None:
     )
 
 
+def test_a_named_folder_that_git_ignores_is_searched(tree: Path) -> None:
+    Path(".git").mkdir()
+    Path(".gitignore").write_text("/cache\n*_tmp.py\n")
+    put("cache/pkg/a.py", "cache/pkg/b_tmp.py", "cache/pkg/own.py", "c.py")
+    Path("cache/pkg/.gitignore").write_text("own.py\n")
+    assert find_sources(["."]).files == ("c.py",)
+    assert find_sources(["cache/pkg"]).files == ("cache/pkg/a.py", "cache/pkg/b_tmp.py")
+    assert find_sources(["cache"]).files == ("cache/pkg/a.py", "cache/pkg/b_tmp.py")
+
+
 def test_what_git_ignores(tree: Path) -> None:
     Path(".git").mkdir()
     put("a.py", "out/b.py", "sub/c.py", "sub/keep.py", "sub/deep/d.py", "log_1.py")

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 
+from .axes import all_axes
 from .program import Program
 from .summary import FileSummary
 from .values.value import Value
@@ -29,6 +30,7 @@ class Outside:
         self._bound: dict[str, list[tuple[int, list[Value]]]] = {}
         for (id, index), values in program.bindings.items():
             self._bound.setdefault(id, []).append((index, values))
+        self._axes = all_axes(program) or ()
         self._below = self._reached()
 
     def of(self, path: str) -> str:
@@ -45,6 +47,7 @@ class Outside:
         program = self._program
         if program.x64:
             yield "x64"
+        yield f"axes {sorted(self._axes)}"
         folder = summary.path.rpartition("/")[0]
         yield f"package {bool(folder) and f'{folder}/__init__.py' in self._by_path}"
         yield f"distributed {program.distributed_in(summary.module)}"

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from .apis import is_library, result_of, starts_backend
+from .axes import axes_bound
 from .frozen import Freezer, Frozen
 from .processes import met
 from .records import Call, Class, Function, Module
@@ -123,7 +124,7 @@ def summarise(module: Module) -> FileSummary:
     consumes `k` (parameter names), parameters whose numbers it reads on the host `y`,
     its first call that waits for all processes `m`;
     `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`;
-    `x64` where the file has to do with JAX's mode of 64 bits, `distributed` where it calls
+    `x64` where the file has to do with JAX's mode of 64 bits, `axes` that it binds, `distributed` where it calls
     `jax.distributed.initialize`.
     """
     freezer = Freezer()
@@ -145,6 +146,9 @@ def summarise(module: Module) -> FileSummary:
     }
     if _turns_64_bits_on(module):
         data["x64"] = True
+    axes = axes_bound(module)
+    if axes is not None:
+        data["axes"] = axes
     if "distributed" in module.source.text and any(
         (dotted(call.func) or "").endswith("distributed.initialize") for each in module.functions for call in each.calls
     ):
@@ -155,7 +159,7 @@ def summarise(module: Module) -> FileSummary:
 
 def _outward(data: dict[str, Any]) -> str:
     functions = {
-        id: [*(function.get(key) for key in "npdrougbk"), [call[:3] for call in function["c"] if _hands_on(call)]]
+        id: [*(function.get(key) for key in "npdrougbkym"), [call[:3] for call in function["c"] if _hands_on(call)]]
         for id, function in data["functions"].items()
         if function["n"] != "<module>"
     }

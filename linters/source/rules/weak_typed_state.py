@@ -43,6 +43,7 @@ from ..values.value import Value
 
 _FROM_NUMBER = {"jax.numpy.asarray": 0, "jax.numpy.array": 0, "jax.numpy.full": 1}
 _COPIES = frozenset({"replace", "_replace", "update"})
+_COMPILED_LOOPS = (".scan", ".while_loop", ".fori_loop")
 DEEPEST = 10
 
 
@@ -91,7 +92,7 @@ def _fields(facts: FileFacts) -> Iterator[tuple[Any, Value, str]]:
     for calls in made.values():
         for call, fields in calls:
             traced = facts.traced(call.function)
-            if (traced is not None and traced.staged) or _is_solver(facts, call.function):
+            if (traced is not None and traced.staged) or _is_solver(facts, call.function) or _is_carry(facts, call):
                 continue
             for name, value in fields.items():
                 if not _is_weak(facts, value):
@@ -107,6 +108,17 @@ def _is_solver(facts: FileFacts, function: Function) -> bool:
     """Whether it is a method of an equinox module: solvers make their states inside the compiled loop that runs them."""
     owner = function.owner
     return owner is not None and any(each.startswith("equinox.") for each in facts.program.lineage(owner.id))
+
+
+def _is_carry(facts: FileFacts, made: Call) -> bool:
+    """Whether a state is handed to a compiled loop."""
+    for call in made.function.calls:
+        name = facts.callee(call).name
+        if name is not None and name.endswith(_COMPILED_LOOPS):
+            given = (*call.args, *call.keywords.values())
+            if any(each is made.result or (each.op == "tuple" and made.result in each.args) for each in given):
+                return True
+    return False
 
 
 def _by_field(facts: FileFacts, cls: str, call: Call) -> dict[str, Value]:
@@ -326,7 +338,6 @@ assert update._cache_size() == 1
         class Carry(NamedTuple):
             total: jax.Array
 
-        @jax.jit
         def mean(xs):
             def body(carry, x):
                 return Carry(carry.total + x), None

@@ -468,7 +468,7 @@ GOOD = (
 
         def scale(tree, mesh, model):
             tree = jax.tree.map(lambda leaf: jnp.clip(2 * leaf, min=0.0), tree)
-            split = jax.shard_map(lambda v: v, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False)
+            split = jax.shard_map(lambda v: v, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=True)
             optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
             optimizer.update(model, tree)
             return jax.tree_util.tree_map(split, tree)

@@ -20,8 +20,8 @@ step's output has the type of its input is exact in a trace: `contract-lint veri
         return State(count=jnp.zeros([], jnp.int32), average=jnp.zeros([], jnp.float32))
 
 ## What stays clean
-Numbers with a dtype, `jnp.zeros` and `jnp.ones`, fields that only count up (`state.count + 1` stays weak), states made
-in compiled code and carries of `scan` (they are promoted), states that methods of equinox modules make (solvers run them
+Numbers with a dtype, `jnp.zeros` and `jnp.ones`, fields that only count (`state.count + 1` stays weak), states made in
+compiled code and carries of `scan` (they are promoted), states that methods of equinox modules make (solvers run them
 in one compiled loop).
 
 ## References
@@ -105,7 +105,7 @@ def _fields(facts: FileFacts) -> Iterator[tuple[Any, Value, str]]:
 
 
 def _is_solver(facts: FileFacts, function: Function) -> bool:
-    """Whether it is a method of an equinox module: solvers make their states inside the compiled loop that runs them."""
+    """Whether it is a method of an equinox module: solvers make their states in the compiled loop that runs them."""
     owner = function.owner
     return owner is not None and any(each.startswith("equinox.") for each in facts.program.lineage(owner.id))
 

@@ -2,8 +2,8 @@
 
 ## What it does
 Finds calls of a function with static arguments that give one of them a counter of the loop round the call, something
-computed from it, the time or a random number; and calls, in a loop or in a function that is no set-up code, that give
-one a function made on the spot (a lambda, a partial, a local function).
+computed from it, the time or a random number; and calls, in a loop or in a function that a loop calls, that give one
+a function made on the spot (a lambda, a partial, a local function).
 
 ## Why is this bad?
 A compiled program is kept for each value of the static arguments. A step number among them compiles a training step
@@ -43,7 +43,7 @@ from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..jits import static_arguments
 from ..keys import same
-from ..rebuilt import few_rounds, fresh, runs_once
+from ..rebuilt import few_rounds, fresh
 from ..records import Call, Loop
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
@@ -91,10 +91,8 @@ def _varies(facts: FileFacts, call: Call, value: Value) -> tuple[str, bool] | No
     if loops:
         return None
     place = facts.repeated(call.function)
-    if place is None:
-        once = facts.traced(call.function) is not None or runs_once(facts, call.function)
-        return None if once else (f"{made.what}, which is new in every call", False)
-    return f"{made.what}, which is new in every call (called in a loop at {place})", True
+    # Without such a loop, a function of a library is as likely to be called by code that compiles it as a whole.
+    return (f"{made.what}, which is new in every call (called in a loop at {place})", True) if place else None
 
 
 def _counts(facts: FileFacts, value: Value, loop: Loop, depth: int = 0) -> str | None:
@@ -279,6 +277,23 @@ BAD = (
 )
 
 GOOD = (
+    Example(
+        "a library function that may be compiled as a whole",
+        """
+        from functools import partial
+        import jax
+        import jax.numpy as jnp
+
+
+        @partial(jax.jit, static_argnums=1)
+        def masked(mask, function, x):
+            return jnp.where(mask, function(jnp.where(mask, x, 0.0)), 0.0)
+
+
+        def energy(x):
+            return masked(x > 0, lambda v: v**2, x).sum()
+        """,
+    ),
     Example(
         "few values",
         """

@@ -44,10 +44,11 @@ _NEED = frozenset(
         "adadelta", "adafactor", "adamaxw", "adamw", "adan", "adaptive_grad_clip", "add_decayed_weights", "fromage",
         "keep_params_nonnegative", "lamb", "lars", "lbfgs", "lion", "nadamw", "novograd",
         "scale_by_backtracking_linesearch", "scale_by_distance_over_gradients", "scale_by_factored_rms",
-        "scale_by_lbfgs", "scale_by_novograd", "scale_by_param_block_norm", "scale_by_param_block_rms", "scale_by_trust_ratio", "scale_by_zoom_linesearch",
-        "contrib.acprop", "contrib.ademamix", "contrib.cocob", "contrib.dadapt_adamw", "contrib.dog", "contrib.dowg",
-        "contrib.galore", "contrib.madgrad", "contrib.momo", "contrib.momo_adam", "contrib.muon", "contrib.prodigy",
-        "contrib.schedule_free_adamw", "contrib.schedule_free_sgd", "contrib.simplified_ademamix", "contrib.sophia",
+        "scale_by_lbfgs", "scale_by_novograd", "scale_by_param_block_norm", "scale_by_param_block_rms",
+        "scale_by_trust_ratio", "scale_by_zoom_linesearch", "contrib.acprop", "contrib.ademamix", "contrib.cocob",
+        "contrib.dadapt_adamw", "contrib.dog", "contrib.dowg", "contrib.galore", "contrib.madgrad", "contrib.momo",
+        "contrib.momo_adam", "contrib.muon", "contrib.prodigy", "contrib.schedule_free_adamw",
+        "contrib.schedule_free_sgd", "contrib.simplified_ademamix", "contrib.sophia",
     )
 )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Brings the pinned packages here: `python tests/ecosystem/fetch.py` downloads, checks and unpacks them.
 
-Each wheel's Python files and notebooks come to FOLDER/<package>-<version>/. FOLDER is that of the environment variable
+Each wheel's Python files and notebooks come to FOLDER/<package>-<version>/, with a requirements.txt of what its metadata
+requires: some rules depend on the versions that a project is for. FOLDER is that of the environment variable
 CONTRACT_LINT_ECOSYSTEM, else `.ecosystem` in the project. What is already there is kept. Nothing is installed or run.
 """
 
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import zipfile
 from dataclasses import dataclass
+from email import message_from_bytes
 from pathlib import Path, PurePosixPath
 
 HERE = Path(__file__).resolve().parent
@@ -80,6 +82,7 @@ def unpack(wheel: Path, folder: Path) -> None:
     """
     folder.mkdir(parents=True)
     with zipfile.ZipFile(wheel) as archive:
+        (folder / "requirements.txt").write_text(required(archive))
         for entry in archive.infolist():
             path = PurePosixPath(entry.filename)
             if entry.is_dir() or path.suffix not in KEPT:
@@ -93,6 +96,15 @@ def unpack(wheel: Path, folder: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(entry) as source, target.open("wb") as out:
                 shutil.copyfileobj(source, out)
+
+
+def required(archive: zipfile.ZipFile) -> str:
+    """What the package requires in any case (of no extra), one requirement a line."""
+    metadata = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    if not metadata:
+        return ""
+    told = message_from_bytes(archive.read(metadata[0])).get_all("Requires-Dist") or []
+    return "".join(f"{each.partition(';')[0].strip()}\n" for each in told if "extra" not in each)
 
 
 if __name__ == "__main__":

@@ -83,4 +83,7 @@ def rows(found: Iterable[dict[str, Any]], folder: Path, package: str) -> list[Ro
 
 
 def _lines(path: Path) -> list[str]:
+    """The lines of a file; none of a notebook, whose places count within a cell."""
+    if path.suffix != ".py":
+        return []
     return path.read_bytes().decode("utf-8", "replace").splitlines() if path.is_file() else []

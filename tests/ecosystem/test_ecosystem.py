@@ -77,8 +77,11 @@ def test_a_wheel_brings_no_link_and_only_sources(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("pkg/a.py", "x = 1")
         archive.writestr("pkg/b.so", "binary")
+        metadata = "Name: pkg\nRequires-Dist: jax>=0.4,<0.5\nRequires-Dist: flax; extra == 'nn'\n\nText\n"
+        archive.writestr("pkg-1.dist-info/METADATA", metadata)
     unpack(wheel, tmp_path / "good")
-    assert [path.name for path in (tmp_path / "good").rglob("*.*")] == ["a.py"]
+    assert sorted(path.name for path in (tmp_path / "good").rglob("*.*")) == ["a.py", "requirements.txt"]
+    assert (tmp_path / "good" / "requirements.txt").read_text() == "jax>=0.4,<0.5\n"
     link = zipfile.ZipInfo("pkg/link.py")
     link.external_attr = 0o120777 << 16
     with zipfile.ZipFile(wheel, "a") as archive:

@@ -41,7 +41,10 @@ from ..rule import Example, SourceRule
 from ..values.value import Value
 
 _SEGMENTS = re.compile(r"(^|_)(segment_?ids?|segmentations?|segments|doc(ument)?_ids?|sequence_ids)(_|$)", re.I)
-_ATTENDS = re.compile(r"(^|_)(attention|attn|mha|sdpa|dot_product_attention)$", re.I)
+_ATTENDS = re.compile(
+    r"^_?((self_|causal_|multi_?head_|grouped_query_)?(attention|attn|mha|sdpa)|\w*(dot_product|flash|splash)_attention)$",
+    re.I,
+)
 _MASKS = re.compile(r"mask|bias|segment|causal_offset|lengths?", re.I)
 _CAUSAL = frozenset({"make_causal_mask", "tril", "tri"})
 
@@ -238,15 +241,17 @@ GOOD = (
         "a mask from elsewhere",
         """
         import jax
+        import jax.numpy as jnp
 
         @jax.jit
         def block(q, k, v, mask, segment_ids):
             return jax.nn.dot_product_attention(q, k, v, mask=mask) * (segment_ids > 0)[..., None, None]
+
+        def weighed(compute_local_attention, scores, v, segment_ids):
+            scores = jnp.where(segment_ids == segment_ids.T, scores, -1e9)
+            return compute_local_attention(jax.nn.softmax(scores), v)
         """,
-        run=(
-            "import jax.numpy as jnp\nx = jnp.ones((1, 4, 1, 8))\n"
-            "block(x, x, x, jnp.ones((1, 1, 4, 4), bool), jnp.ones((1, 4)))"
-        ),
+        run=("x = jnp.ones((1, 4, 1, 8))\nblock(x, x, x, jnp.ones((1, 1, 4, 4), bool), jnp.ones((1, 4)))"),
     ),
     Example(
         "no attention, and no segment ids",

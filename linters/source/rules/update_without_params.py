@@ -82,12 +82,10 @@ BAD = (
     Example(
         "weight decay without weights",
         """
-        import jax
         import optax
 
         tx = optax.adamw(1e-3)
 
-        @jax.jit
         def step(params, state, grads):
             updates, state = tx.update(grads, state)  # bad
             return optax.apply_updates(params, updates), state

@@ -104,7 +104,7 @@ def _length_of(facts: FileFacts, value: Value, depth: int = 4) -> str | None:
             array = value.args[0].args[0]
     elif value.op == "call" and dotted(value.data.func) == "builtins.len" and value.data.args:
         array = value.data.args[0]
-        if facts.kind(array) != "array":
+        if facts.kind(array) != "array" and not (array.op == "call" and facts.is_tracer(array)):
             return None  # of a list, say, of layers
     if array is None or facts.kind(array) not in TRACERS:
         return None
@@ -119,7 +119,9 @@ def _carries(facts: FileFacts, function: Function, loop: Loop) -> bool:
         if store.kind != "name" or loop not in store.block.loops():
             continue
         kind = facts.kind(store.value)
-        if (kind in TRACERS or (kind == "unknown" and store.value.op == "call")) and _comes_from(store.value, loop):
+        if (
+            kind in TRACERS or (kind in ("unknown", "container") and store.value.op in ("call", "bin"))
+        ) and _comes_from(store.value, loop):
             return True
     return False
 

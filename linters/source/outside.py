@@ -30,7 +30,8 @@ class Outside:
         self._bound: dict[str, list[tuple[int, list[Value]]]] = {}
         for (id, index), values in program.bindings.items():
             self._bound.setdefault(id, []).append((index, values))
-        self._axes = all_axes(program) or ()
+        binds = any("axes" in each.data for each in program.files.values())
+        self._axes = all_axes(program) or ("?" if binds else "")
         self._below = self._reached()
 
     def of(self, path: str) -> str:

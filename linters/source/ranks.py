@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from .facts import FileFacts
 
 _SHAPED = {
-    "jax.numpy.zeros": 0, "jax.numpy.ones": 0, "jax.numpy.empty": 0, "jax.numpy.full": 0, "numpy.zeros": 0,
-    "numpy.ones": 0, "numpy.full": 0, "numpy.empty": 0, "jax.numpy.reshape": 1, "numpy.reshape": 1, "jax.random.normal": 1,
-    "jax.random.uniform": 1, "jax.ShapeDtypeStruct": 0, "jax.numpy.broadcast_to": 1, "jax.random.truncated_normal": 3,
+    **dict.fromkeys((f"jax.numpy.{name}" for name in ("zeros", "ones", "empty", "full")), 0),
+    **dict.fromkeys((f"numpy.{name}" for name in ("zeros", "ones", "empty", "full")), 0),
+    **dict.fromkeys(("jax.numpy.reshape", "numpy.reshape", "jax.numpy.broadcast_to"), 1),
+    **dict.fromkeys(("jax.random.normal", "jax.random.uniform"), 1),
+    "jax.ShapeDtypeStruct": 0,
 }  # fmt: skip
 _RANKS = {"jax.numpy.arange": 1, "jax.numpy.linspace": 1, "jax.numpy.eye": 2, "numpy.arange": 1, "numpy.eye": 2}
 _KEEP = frozenset(

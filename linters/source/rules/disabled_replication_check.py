@@ -20,7 +20,7 @@ silence (https://github.com/jax-ml/jax/issues/19175, https://github.com/jax-ml/j
 
 ## What stays clean
 Bodies that call Pallas kernels, FFI or callbacks (the check knows nothing of what they give) or that are not in sight,
-switches that come in by a variable, tests.
+switches that come in by a variable, arguments that come in whole on every device (`in_specs=P()`), tests.
 
 ## References
 - https://docs.jax.dev/en/latest/notebooks/shard_map.html
@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ..axes import SHARD_MAPS
+from ..axes import SHARD_MAPS, spec_call
 from ..facts import FileFacts
 from ..records import Call
 from ..rule import Example, SourceRule
@@ -52,7 +52,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             if name not in SHARD_MAPS and given not in SHARD_MAPS and facts.callee(call).name not in SHARD_MAPS:
                 continue
             off = next((each for each in _SWITCHES if facts.constant(call.keywords.get(each)) is False), None)
-            if off is None or _needs_it(facts, call, given is not None):
+            if off is None or _splits_nothing(facts, call) or _needs_it(facts, call, given is not None):
                 continue
             yield facts.finding(
                 RULE,
@@ -61,6 +61,15 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 subject=f"{function.name}: {off}=False",
                 help="leave the check on, or say here why the body cannot be checked",
             )
+
+
+def _splits_nothing(facts: FileFacts, call: Call) -> bool:
+    """Whether all arguments come in whole: `in_specs=P()`."""
+    specs = call.keywords.get("in_specs") or (call.args[2] if len(call.args) > 2 else None)
+    if specs is None:
+        return False
+    found = [spec_call(facts, each) for each in (specs.args if specs.op == "tuple" else (specs,))]
+    return bool(found) and all(each is not None and not each.args for each in found)
 
 
 def _needs_it(facts: FileFacts, call: Call, partial: bool) -> bool:
@@ -203,6 +212,16 @@ GOOD = (
         """,
     ),
     Example(
+        "nothing is split",
+        """
+        import jax
+        from jax.sharding import PartitionSpec as P
+
+        def make(mesh):
+            return jax.shard_map(lambda v: v * 2, mesh=mesh, in_specs=P(), out_specs=P(), check_vma=False)
+        """,
+    ),
+    Example(
         "a body that is not in sight",
         """
         import jax
@@ -218,7 +237,8 @@ RULE = SourceRule(
     code="SHD105",
     name="disabled-replication-check",
     severity="info",
-    confidence="certain",
+    confidence="likely",
+    preview=True,
     doc=__doc__ or "",
     check=check,
     bad=BAD,

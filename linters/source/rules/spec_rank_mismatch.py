@@ -49,11 +49,12 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 dimensions = rank(facts, array) if found is not None else None
                 if found is None or dimensions is None or found <= dimensions:
                     continue
+                called = facts.text(getattr(call.node, "func", call.node))
                 yield facts.finding(
                     RULE,
                     call.node,
                     f"the spec places {found} dimensions, and the array has {dimensions}",
-                    subject=f"{function.name}: {facts.text(getattr(call.node, 'func', call.node))} with {found} entries",
+                    subject=f"{function.name}: {called} with {found} entries",
                     help="one entry for each dimension, or fewer",
                 )
 
@@ -62,9 +63,9 @@ def _pairs(facts: FileFacts, call: Call) -> Iterator[tuple[Value, Value]]:
     """Arrays with the specs that are given for them."""
     callee = facts.callee(call)
     if callee.name in _PLACES and not callee.wraps and not callee.bound and call.args:
-        spec = call.argument(1) or next(
-            (call.keywords[key] for key in ("shardings", "device") if key in call.keywords), None
-        )
+        spec = call.argument(1)
+        for name in ("shardings", "device", "out_shardings"):
+            spec = spec or call.keywords.get(name)
         if spec is not None:
             yield call.args[0], spec
     elif callee.wraps and callee.wraps[0].name in SHARD_MAPS and not callee.bound:

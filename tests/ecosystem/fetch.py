@@ -1,6 +1,6 @@
 """Brings the pinned packages here: `python tests/ecosystem/fetch.py` downloads, checks and unpacks them.
 
-Each wheel's Python files and notebooks come to FOLDER/<package>-<version>/, with a requirements.txt of what its metadata
+Each wheel's Python files and notebooks come to FOLDER/<package>-<version>/, with a requirements.txt of what it
 requires: some rules depend on the versions that a project is for. FOLDER is that of the environment variable
 CONTRACT_LINT_ECOSYSTEM, else `.ecosystem` in the project. What is already there is kept. Nothing is installed or run.
 """

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# What is kept from an earlier run may be that of an earlier rule.
-OPTIONS = ("--no-cache", "--jobs", "1")
+OPTIONS = ("--jobs", "1")
 # A file in the grammar of a newer Python is no matter of judgement; one that the tool itself failed at ends the run.
 UNPARSEABLE = "JIT100"
 FAILED = "contract-lint failed at this file"
@@ -39,23 +38,14 @@ class Row:
         return (self.package, self.code, self.path, self.text, self.nth)
 
 
-def findings(folder: Path, package: str, options: Sequence[str] = ()) -> list[Row]:
+def findings(folder: Path, package: str, options: Sequence[str] = (), *, cache: bool = False) -> list[Row]:
     """Everything the command line finds at or below `folder`, in the order of the places.
 
-    Raises RuntimeError with the tool's own words where it ends in any other way than with a report.
+    Without `cache`, as what is kept from an earlier run may be that of an earlier rule. Raises RuntimeError with the
+    tool's own words where it ends in any other way than with a report.
     """
-    command = [
-        sys.executable,
-        "-m",
-        "contract_lint",
-        "check",
-        ".",
-        "--format",
-        "json",
-        "--exit-zero",
-        *OPTIONS,
-        *options,
-    ]
+    command = [sys.executable, "-m", "contract_lint", "check", ".", "--format", "json", "--exit-zero"]
+    command += [*OPTIONS, *options, *(() if cache else ("--no-cache",))]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode != 0 or "Traceback" in done.stderr:
         raise RuntimeError(f"{package}: check ended with {done.returncode}\n{done.stderr[-4000:]}")

@@ -32,8 +32,6 @@ FLOOR_OF_A_RULE = 0.50
 EACH_RULE = 12
 OPTIONS = ("--preview",)
 
-Key = tuple[str, str, str, str, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -82,45 +80,37 @@ def planned(there: dict[str, Package], each_rule: int, seed: int) -> list[Trial]
 
 
 def tried(trials: Iterable[Trial], there: dict[str, Package], jobs: int) -> list[Trial]:
-    """Every trial with its outcome. A copy of a package holds at most one mutant a file."""
-    copies: dict[tuple[str, int], list[Trial]] = defaultdict(list)
+    """Every trial with its outcome. A copy of a package holds at most one mutant a file at a time."""
+    rounds: dict[str, list[list[Trial]]] = defaultdict(list)
     number: dict[tuple[str, str], int] = defaultdict(int)
     for trial in trials:
-        place = trial.mutant.place
-        copies[place[0], number[place]].append(trial)
+        package, place = trial.mutant.package, trial.mutant.place
+        if number[place] == len(rounds[package]):
+            rounds[package].append([])
+        rounds[package][number[place]].append(trial)
         number[place] += 1
-    names = sorted({package for package, _ in copies})
     with ThreadPoolExecutor(jobs) as pool:
-        before = dict(zip(names, pool.map(lambda name: keys(there[name].folder, name), names), strict=True))
-        outcomes = pool.map(
-            lambda each: outcome(there[each[0][0]], each[1], before[each[0][0]]),
-            sorted(copies.items(), key=lambda each: each[0]),
-        )
+        outcomes = pool.map(lambda name: outcome(there[name], rounds[name]), sorted(rounds))
         return [trial for trials in outcomes for trial in trials]
 
 
-def keys(folder: Path, package: str) -> set[Key]:
-    return {row.key for row in findings(folder, package, OPTIONS)}
-
-
-def outcome(package: Package, trials: list[Trial], before: set[Key]) -> list[Trial]:
-    """The trials of one copy of a package, after its check."""
+def outcome(package: Package, rounds: list[list[Trial]]) -> list[Trial]:
+    """The trials on one package, round by round in one copy of it: what does not change is not analysed again."""
+    done = []
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / package.folder.name
         shutil.copytree(package.folder, copy, ignore=shutil.ignore_patterns(".contract-lint", "__pycache__"))
-        for trial in trials:
-            (copy / trial.mutant.path).write_bytes(trial.written.data)
-        said = {
-            (row.path, row.code, row.line) for row in findings(copy, package.name, OPTIONS) if row.key not in before
-        }
-    return [
-        Trial(
-            trial.mutant,
-            trial.written,
-            any((trial.mutant.path, trial.mutant.rule, line) in said for line in trial.written.lines),
-        )
-        for trial in trials
-    ]
+        before = {row.key for row in findings(copy, package.name, OPTIONS, cache=True)}
+        for trials in rounds:
+            for trial in trials:
+                (copy / trial.mutant.path).write_bytes(trial.written.data)
+            found = findings(copy, package.name, OPTIONS, cache=True)
+            said = {(row.path, row.code, row.line) for row in found if row.key not in before}
+            for trial in trials:
+                shutil.copyfile(package.folder / trial.mutant.path, copy / trial.mutant.path)
+                places = ((trial.mutant.path, trial.mutant.rule, line) for line in trial.written.lines)
+                done.append(Trial(trial.mutant, trial.written, any(place in said for place in places)))
+    return done
 
 
 def table(done: list[Trial]) -> str:

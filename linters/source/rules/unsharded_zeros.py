@@ -18,7 +18,8 @@ really lies is in a capture: `contract-lint verify` lists each tensor's sharding
 
 ## What stays clean
 Trees of `ShapeDtypeStruct` and other abstract values, `device=` given, compiled code (the compiler places them), a
-`tree.map` whose result is placed by the call round it, projects without a mesh, tests.
+`tree.map` whose result is placed by the call round it, projects without a mesh, trees whose
+name says nothing of parameters, gradients or a state, tests.
 
 ## References
 - https://docs.jax.dev/en/latest/_autosummary/jax.numpy.zeros_like.html
@@ -26,6 +27,7 @@ Trees of `ShapeDtypeStruct` and other abstract values, `device=` given, compiled
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
@@ -37,6 +39,7 @@ from ..values.value import Value
 _MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 _MAKERS = frozenset(f"jax.numpy.{name}" for name in ("zeros", "ones", "full", "empty"))
 _ABSTRACT = frozenset({"jax.eval_shape", "flax.nnx.eval_shape", "equinox.filter_eval_shape", "jax.ShapeDtypeStruct"})
+_STATE = re.compile(r"(?i)param|grad|weight|variable|state|moment|model|momentum|\bema\b|\bopt")
 _WORDS = ("abstract", "shape", "struct", "spec", "aval", "dummy", "example", "template")
 
 
@@ -48,6 +51,8 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             continue
         for call in function.calls:
             if facts.callee(call).name not in _MAPS or len(call.args) != 2 or _is_abstract(facts, call.args[1]):
+                continue
+            if not _STATE.search(facts.text(call.node.args[1]) if len(call.node.args) > 1 else ""):  # type: ignore[attr-defined]
                 continue
             made = _makes(facts, call.args[0])
             if made is None or _is_placed(facts, function, call):
@@ -218,6 +223,19 @@ GOOD = (
             return jax.tree.map(lambda p: jnp.zeros(p.shape, p.dtype), params)
         """,
         run="start({'w': jnp.ones(2)})",
+    ),
+    Example(
+        "statistics of inputs",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        mesh = jax.make_mesh((1,), ("data",))
+
+        def counts(nest):
+            return jax.tree.map(lambda x: jnp.zeros(x.shape, jnp.int32), nest)
+        """,
+        run="counts({'w': jnp.ones(2)})",
     ),
     Example(
         "one device",

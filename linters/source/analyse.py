@@ -162,6 +162,7 @@ def check_sources(
             found += check_file(FileFacts(module, program), chosen)
             program.forget()
             module.dismantle()
+        program.dismantle()
     return sorted(tell_apart(found), key=sort_key)
 
 

@@ -176,9 +176,10 @@ class Calling(Names):
         keywords.update(zip(POSITIONAL.get(name, ()), args[1:], strict=False))
         if inner.name is None:
             inner = Callee(".function")
-        return inner.with_(wraps=(Wrapped(name, keywords, value, inside=len(inner.bound)), *inner.wraps))
+        return inner.with_(wraps=(Wrapped(name, keywords, _apart(value), inside=len(inner.bound)), *inner.wraps))
 
     def _instance_call(self, value: Value, maker: Callee) -> Callee:
+        value = _apart(value)
         if maker.cls is not None:
             method = self.member(maker.cls, "__call__")
             if method is not None:
@@ -422,6 +423,11 @@ class Calling(Names):
         by_number = {positional[each] for each in found if 0 <= each < count}
         by_name = {positional.index(each) for each in named if each in positional}
         return frozenset(each - later for each in found | by_name if each >= later), named | by_number
+
+
+def _apart(value: Value) -> Value:
+    """A value of a summary again, that remembers no callee: one that holds the value would be a circle."""
+    return Value("call", value.node, (), value.data) if is_summary(value.data) else value
 
 
 def _is_class(name: str) -> bool:

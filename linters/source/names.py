@@ -45,7 +45,8 @@ class Names:
     def forget_names(self) -> None:
         """Drops what names lead to, for the same reason."""
         self._resolved.clear()
-        self._functions.clear()
+        for function in self._functions.values():
+            function.forget()
 
     # Functions and classes by id
 

@@ -124,6 +124,15 @@ class Program(Calling, Kinds, Importing):
         self._consumed[id] = frozenset(found)
         return self._consumed[id]
 
+    def dismantle(self) -> None:
+        """Takes the circles apart, for who works with the collector off; the program is of no use afterwards."""
+        self.forget()
+        for function in self._functions.values():
+            function.close()
+        for bound in self.bindings.values():
+            bound.clear()
+        self.__dict__.clear()
+
     def forget(self) -> None:
         super().forget()
         self._returned.clear()

@@ -426,11 +426,16 @@ class Module:
 
         For who analyses many files with the garbage collector off; nothing of the module may be used afterwards.
         """
-        for loop in self.heads:
-            loop.args.clear()
+        for head in self.heads:
+            head.args.clear()
         for function in self.functions:
             for call in function.calls:
+                call.result.callee = None
                 call.result = None  # type: ignore[assignment]
+            for loop in function.loops:
+                loop.element = loop.iterable = None
+            for branch in function.branches:
+                branch.value = None
             for name in Function.__slots__:
                 held = getattr(function, name)
                 if type(held) is list:

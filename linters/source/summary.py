@@ -101,6 +101,14 @@ class FunctionSummary:
             ]
         return self._parameters
 
+    def forget(self) -> None:
+        """Makes the parameters anew when they are asked for: what was remembered in their values may not hold."""
+        self._parameters = None
+
+    def close(self) -> None:
+        """Lets go of the program and of the parameters, which lead back here."""
+        self._thaw, self._parameters = None, None
+
     def __repr__(self) -> str:
         return self.id
 

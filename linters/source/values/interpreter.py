@@ -79,4 +79,9 @@ class Interpreter(Statements):
 def interpret(module: Module) -> Module:
     """Fills in functions, classes and exports of a parsed module."""
     with deep_recursion():
-        return Interpreter(module).interpret()
+        interpreter = Interpreter(module)
+        try:
+            return interpreter.interpret()
+        finally:
+            # Its tables hold methods, which hold it: without this only the collector could free what it knows.
+            interpreter.__dict__.clear()

@@ -57,6 +57,7 @@ _CLOCKS = frozenset(
         "timeit.default_timer",
     }
 )
+_SHOWS = re.compile(r"(?i)display|plot|draw|render|visuali|animate|show_")
 _MEASURES = re.compile(r"(?i)bench|profil|timeit|latency|throughput")
 
 
@@ -120,7 +121,7 @@ def _reads(facts: FileFacts, function: Function) -> Iterator[tuple[object, Sync,
         if callee.jit is not None:
             continue
         line = getattr(call.statement or call.node, "lineno", 0)
-        if callee.function is not None and not callee.wraps:
+        if callee.function is not None and not callee.wraps and not _SHOWS.search(callee.function.name):
             read = reads_of(facts.program, callee.function.id)
             given = facts.arguments(call) if read else {}
             values = [given[name] for name in sorted(read) if name in given]

@@ -2,7 +2,7 @@
 
 ## What it does
 Reports `jax.tree.map` on the host with a function that makes `jnp.zeros(x.shape)` (ones, full) of each leaf without a
-sharding, in projects that build meshes.
+sharding, in projects that build meshes and in packages (they do not know where the arrays of their users lie).
 
 ## Why is this bad?
 A new array stands on the first device in full: a shape says nothing of where a parameter is. Moments or accumulators
@@ -18,7 +18,7 @@ really lies is in a capture: `contract-lint verify` lists each tensor's sharding
 
 ## What stays clean
 Trees of `ShapeDtypeStruct` and other abstract values, `device=` given, compiled code (the compiler places them), a
-`tree.map` whose result is placed by the call round it, projects without a mesh, trees whose
+`tree.map` whose result is placed by the call round it, scripts without a mesh, trees whose
 name says nothing of parameters, gradients or a state, tests.
 
 ## References
@@ -39,12 +39,15 @@ from ..values.value import Value
 _MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 _MAKERS = frozenset(f"jax.numpy.{name}" for name in ("zeros", "ones", "full", "empty"))
 _ABSTRACT = frozenset({"jax.eval_shape", "flax.nnx.eval_shape", "equinox.filter_eval_shape", "jax.ShapeDtypeStruct"})
-_STATE = re.compile(r"(?i)param|grad|weight|variable|state|moment|model|momentum|\bema\b|\bopt")
+_STATE = re.compile(r"(?i)param|grad|updat|weight|variable|state|moment|model|\bema\b|\bopt")
 _WORDS = ("abstract", "shape", "struct", "spec", "aval", "dummy", "example", "template")
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test or not any("axes" in each.data for each in facts.program.files.values()):
+    if facts.is_test:
+        return
+    # A library does not know where the arrays of its users lie.
+    if "." not in facts.module.name and not any("axes" in each.data for each in facts.program.files.values()):
         return
     for function in facts.functions:
         if facts.traced(function) is not None:

@@ -134,6 +134,8 @@ def _is_known(facts: FileFacts, vector: Value) -> bool:
         return True
     if any(_is_drawn_or_unit(facts, each) for each in inside(facts, vector)):
         return True
+    if any(_is_positive(facts, each) for each in elements(facts, vector)):
+        return True
     if vector.op in ("list", "tuple"):
         return any(number(facts, each) not in (None, 0.0) for each in vector.args)
     if vector.op == "call":
@@ -150,9 +152,15 @@ def _is_drawn_or_unit(facts: FileFacts, value: Value) -> bool:
     """Whether a value is drawn at random, or is a rotation, which has length one but for rounding."""
     if value.op == "call":
         name = facts.callee(value.data).name or ""
-        return name.startswith("jax.random.") or name.rpartition(".")[2] in ("sample", "exp", "softmax")
+        return name.startswith("jax.random.") or name.rpartition(".")[2] == "sample"
     name = value.data.name if value.op == "param" else value.data if value.op == "attr" else ""
     return _ROTATIONS.search(name) is not None
+
+
+def _is_positive(facts: FileFacts, value: Value) -> bool:
+    """Whether a value is an exponential, which is never zero."""
+    made = applied(facts, value)
+    return made is not None and made.name in ("exp", "softmax", "softplus", "sigmoid")
 
 
 BAD = (

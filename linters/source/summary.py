@@ -64,7 +64,7 @@ class FunctionSummary:
         self.id = id
         self.data = data
         self.file = file
-        self._thaw = thaw
+        self._thaw: Any = thaw
         self._parameters: list[Parameter] | None = None
 
     @property

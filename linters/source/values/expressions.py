@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ..records import Arithmetic, Block, Branch, Function, Item, Loop, Mention, Return, Store
 from ..removals import NOTED
@@ -165,8 +165,7 @@ class Expressions(State):
         if base.op in ("tuple", "list") and type(at) is int and -len(base.args) <= at < len(base.args):
             if not any(arg.op == "star" for arg in base.args):
                 return base.args[at]
-        elif base.op == "dict" and None not in base.data:
-            keys: Any = base.data
+        elif base.op == "dict" and None not in (keys := cast("tuple[Any, ...]", base.data)):
             for key, value in zip(reversed(keys), reversed(base.args), strict=True):
                 if key.op == "const" and type(key.data) is type(at) and key.data == at:
                     return value

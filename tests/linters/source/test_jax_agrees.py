@@ -24,6 +24,16 @@ MEASURED = {
     "host-callback-in-step",
     "float64-request",
     "module-closure",
+    "unsafe-where",
+    "unguarded-norm-divide",
+    "unguarded-mask-mean",
+    "half-precision-reduction",
+    "numpy-scalar-promotion",
+    "mean-of-means",
+    "clip-after-optimizer",
+    "schedule-microstep-mismatch",
+    "train-mode-in-eval",
+    "packed-sequence-without-segments",
 }
 ORDERED = "unordered-iteration"
 ALONE = {"backend-at-import"}

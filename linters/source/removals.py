@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .removed_names import GONE, MODULES, RENAMED
 
@@ -135,3 +136,12 @@ def allowed(specifier: str) -> Allowed:
         if upper is not None and (bound is None or upper[0] < bound or (upper[0] == bound and not upper[1])):
             bound, inclusive = upper
     return Allowed(lowest, bound, inclusive)
+
+
+@lru_cache(256)
+def declared(requirements: tuple[tuple[str, str], ...], package: str) -> Allowed:
+    """The versions of a package that requirements allow; jaxlib's stand for jax's where only those are given."""
+    known = dict(requirements)
+    if package == "jax" and "jax" not in known:
+        return allowed(known.get("jaxlib", ""))
+    return allowed(known.get(package, ""))

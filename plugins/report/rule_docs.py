@@ -6,7 +6,9 @@ import re
 
 from ...linters.registry import find_rule
 
-_HEADING = re.compile(r"^\s*(?:#+\s*)?(What it does|Why is this bad\?|Example|Use instead|What stays clean|References)\s*:?\s*$")
+_HEADING = re.compile(
+    r"^\s*(?:#+\s*)?(What it does|Why is this bad\?|Example|Use instead|What stays clean|References)\s*:?\s*$"
+)
 
 
 def summary(code: str) -> str | None:

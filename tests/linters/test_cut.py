@@ -24,6 +24,7 @@ def test_words_in_a_line_too() -> None:
 
 NO_LISTS = {
     "accumulation_argument.py": 1,
+    "baseline.py": 1,
     "involuntary_rematerialization.py": 1,
     "match.py": 1,
     "signature_mismatch.py": 1,
@@ -33,8 +34,8 @@ NO_LISTS = {
 
 
 def test_no_rule_cuts_a_list_by_itself() -> None:
+    """But those on source, which cut what they follow, not what they say."""
     folder = Path(linters.__file__).parent
-    cuts = {
-        path.name: len(re.findall(r"\[:(\d\d+|[3-9]|[A-Z_]{2,})\]", path.read_text())) for path in folder.rglob("*.py")
-    }
+    files = [path for path in folder.rglob("*.py") if path.relative_to(folder).parts[0] != "source"]
+    cuts = {path.name: len(re.findall(r"\[:(\d\d+|[3-9]|[A-Z_]{2,})\]", path.read_text())) for path in files}
     assert {name: count for name, count in cuts.items() if count} == NO_LISTS

@@ -34,16 +34,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from ....contracts.finding import Edit, Finding, Fix, Location
 from ..facts import FileFacts
-from ..records import Block, Call, Mention
-from ..removals import KEYWORDS, REMOVALS, Allowed, Keyword, Removal, allowed
+from ..fallbacks import for_both
+from ..records import Call, Mention
+from ..removals import KEYWORDS, REMOVALS, Allowed, Keyword, Removal, declared
 from ..rule import Example, SourceRule
-from ..values.value import Value, dotted
+from ..values.value import dotted
 
-_CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"})
 _LOADED = ("jax.extend", "jax.export", "jax.experimental", "jax.example_libraries", "jax.scipy")
 """Modules that `import jax` alone does not load in every version."""
 _FUNCTIONS = frozenset(function for function, _ in KEYWORDS)
@@ -79,7 +78,7 @@ def _names(facts: FileFacts, mentions: list[Mention], put_back: set[str]) -> Ite
         removal = REMOVALS[mention.name]
         versions = _versions(facts, removal.package)
         gone = bool(removal.removed) and versions.reaches(removal.removed)
-        if mention.name in put_back or (not gone and not _is_deprecated(removal, versions)) or _guarded(facts, mention):
+        if mention.name in put_back or (not gone and not _is_deprecated(removal, versions)) or for_both(facts, mention):
             continue
         if id(mention.node) in inner or (mention.how == "attribute" and removal.name.rpartition(".")[0] in imported):
             continue  # its module is reported where it is imported
@@ -137,80 +136,7 @@ def _is_deprecated(removal: Removal, versions: Allowed) -> bool:
 
 
 def _versions(facts: FileFacts, package: str) -> Allowed:
-    return _declared(facts.program.options.requirements, package)
-
-
-@lru_cache(256)
-def _declared(requirements: tuple[tuple[str, str], ...], package: str) -> Allowed:
-    known = dict(requirements)
-    if package == "jax" and "jax" not in known:
-        return allowed(known.get("jaxlib", ""))
-    return allowed(known.get(package, ""))
-
-
-# Guards
-
-
-def _guarded(facts: FileFacts, record: Mention | Call) -> bool:
-    """Whether the code is written for versions with and without the name."""
-    for block in record.block.chain():
-        if any(_catches(handler) for handler in _handlers(block)):
-            return True
-        if block.guard is not None and block.arm in ("then", "else") and _asks_version(facts, block.guard):
-            return True
-    return _in_fallback(facts, record.block)
-
-
-def _handlers(block: Block) -> list[ast.ExceptHandler]:
-    """The handlers of the `try` that a block belongs to."""
-    return getattr(getattr(block.branch, "node", None), "handlers", [])
-
-
-def _in_fallback(facts: FileFacts, block: Block) -> bool:
-    """Whether the function round it is made for old versions only: defined in such a place."""
-    function = next((each for each in facts.functions if each.block in block.chain()), None)
-    outer = function.defined_in if function is not None else None
-    while outer is not None:
-        for each in outer.chain():
-            if any(_catches(handler) for handler in _handlers(each)):
-                return True
-            if each.guard is not None and each.arm in ("then", "else") and _asks_version(facts, each.guard):
-                return True
-        function = function.parent if function is not None else None
-        outer = function.defined_in if function is not None else None
-    return False
-
-
-def _catches(handler: ast.ExceptHandler) -> bool:
-    if handler.type is None:
-        return True
-    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any((getattr(each, "attr", None) or getattr(each, "id", "")) in _CAUGHT for each in types)
-
-
-def _asks_version(facts: FileFacts, guard: Value, depth: int = 0) -> bool:
-    """Whether a condition is about versions, about what a module has, or was settled by trying an import."""
-    if depth > 5:
-        return False
-    if guard.op == "name":
-        lowered = guard.data.lower()
-        if "version" in lowered or lowered.endswith(("type_checking", ".find_spec")):
-            return True
-        target = facts.program.resolve(guard.data)
-        return target is not None and target.op != "name" and _asks_version(facts, target, depth + 1)
-    if guard.op == "call":
-        call: Call = guard.data
-        name = dotted(call.func) or ""
-        if name in ("builtins.hasattr", "builtins.getattr") or "version" in name.lower():
-            return True
-        made = facts.returned(guard)
-        parts = [call.func, *call.args] + ([made] if made is not None else [])
-        return any(_asks_version(facts, each, depth + 1) for each in parts)
-    if guard.op == "phi" and isinstance(getattr(guard.data, "node", None), ast.Try):
-        return True
-    if guard.op == "attr" and "version" in str(guard.data).lower():
-        return True
-    return any(_asks_version(facts, each, depth + 1) for each in guard.args)
+    return declared(facts.program.options.requirements, package)
 
 
 # Arguments
@@ -245,7 +171,7 @@ def _called(facts: FileFacts, call: Call) -> str:
 def _argument(facts: FileFacts, call: Call, known: Keyword) -> Iterator[Finding]:
     versions = _versions(facts, known.package)
     gone = bool(known.removed)
-    if (gone and not versions.reaches(known.removed)) or _guarded(facts, call):
+    if (gone and not versions.reaches(known.removed)) or for_both(facts, call):
         return
     if not gone and versions.lowest and not versions.always(known.since):
         return
@@ -290,7 +216,7 @@ def _nnx_optimizer(facts: FileFacts, call: Call, name: str) -> Iterator[Finding]
             "add wrt=nnx.Param, which was the default, or use nnx.ModelAndOptimizer",
         )
     versions = _versions(facts, "flax")
-    if versions.reaches(_NNX_CHANGED) and not _guarded(facts, call):
+    if versions.reaches(_NNX_CHANGED) and not for_both(facts, call):
         yield facts.finding(
             RULE, call.node, f"{what} since Flax {_NNX_CHANGED}", subject=f"{_NNX_OPTIMIZER} {what}", help=help
         )

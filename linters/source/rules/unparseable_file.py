@@ -1,9 +1,9 @@
 """A file is not looked at: it cannot be read as Python.
 
 ## What it does
-Reports a file (or a notebook's cell) that is not Python, whose grammar is newer than the Python that runs the check (the
-finding names the one that is needed), that is not text in the encoding it declares, that is too large or nested too
-deeply, or on which a rule gave up. It is found while files are read, before any other rule.
+Reports a file (or a notebook's cell) that is not Python, whose grammar is newer than the Python that runs the check
+(the finding names the one that is needed), that is not text in the encoding it declares, that is too large or nested
+too deeply, or on which a rule gave up. It is found while files are read, before any other rule.
 
 ## Why is this bad?
 A file that is skipped without a word looks like a clean one. Released libraries do hold files that only a newer Python

@@ -64,6 +64,22 @@ class Site:
         names = (self.source.dotted(n.func) or "" for n in ast.walk(function) if isinstance(n, ast.Call))
         return any(name in HOST_CALLS or name.startswith(HOST_MODULES) for name in names)
 
+    @cached_property
+    def _called_in_loops(self) -> set[str]:
+        """Names, of functions and methods, that loops of the file outside of traced code call."""
+        loops = [
+            each for each in self.source.nodes if isinstance(each, (ast.For, ast.While)) and not self.is_traced(each)
+        ]
+        calls = [n.func for loop in loops for stmt in loop.body for n in ast.walk(stmt) if isinstance(n, ast.Call)]
+        return {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in calls}
+
+    def comes_back(self, node: ast.AST) -> bool:
+        """Whether code runs again and again: in a loop, or in a function that a loop of the file calls."""
+        if any(isinstance(above, (ast.For, ast.While)) for above in self.source.above(self.source.statement(node))):
+            return True
+        function = self.source.function(node)
+        return function is not None and function.name in self._called_in_loops
+
     def loops(self, function: Function) -> Iterator[ast.For]:
         """`for` loops of this function itself."""
         return (stmt for stmt in statements(self.source, function) if isinstance(stmt, ast.For))

@@ -16,7 +16,9 @@ def host_arrays(site: Site) -> Iterator[tuple[ast.Call, bool]]:
     source = site.source
     for call, name in source.calls:
         function = source.function(call)
-        if not (name in ARRAYS and len(call.args) == 1 and function is not None and function in site.host):
+        if not (name in ARRAYS and len(call.args) == 1 and function is not None and not site.is_traced(call)):
+            continue
+        if function not in site.host and not site.comes_back(call):
             continue
         if not any(part in function.name for part in SET_UP) and not _lambda_above(site, call):
             looped = any(isinstance(above, (ast.For, ast.While)) for above in source.above(source.statement(call)))
@@ -69,7 +71,7 @@ def partial_jitted_and_called(site: Site) -> Iterator[Edits]:
     jax, imported = site.source.name_of("jax")
     functools, more = site.source.name_of("functools")
     for call, looped in host_arrays(site):
-        if not looped and call.keywords:
+        if not looped and call.keywords and site.comes_back(call):
             given = ", ".join(site.source.text(each) for each in (call.func, *call.keywords))
             fresh = f"{jax}.jit({functools}.partial({given}))({site.source.text(call.args[0])})"
             yield *imported, *more, site.source.replace(call, fresh)
@@ -79,7 +81,7 @@ def partial_jitted_and_called(site: Site) -> Iterator[Edits]:
 def lambda_jitted_and_called(site: Site) -> Iterator[Edits]:
     jax, imported = site.source.name_of("jax")
     for call, looped in host_arrays(site):
-        if not looped:
+        if not looped and site.comes_back(call):
             given = "".join(f", {site.source.text(each)}" for each in call.keywords)
             fresh = f"{jax}.jit(lambda _x: {site.source.text(call.func)}(_x{given}))({site.source.text(call.args[0])})"
             yield *imported, site.source.replace(call, fresh)
@@ -93,7 +95,8 @@ def vmap_jitted_and_called(site: Site) -> Iterator[Edits]:
         if name in ("jax.grad", "jax.vmap") and isinstance(parent, ast.Call) and parent.func is call and function:
             looped = any(isinstance(above, (ast.For, ast.While)) for above in site.source.above(call))
             set_up = any(part in function.name for part in SET_UP)
-            if not looped and not set_up and function in site.host and not _lambda_above(site, call):
+            again = site.comes_back(call) and not site.is_traced(call)
+            if not looped and not set_up and again and not _lambda_above(site, call):
                 yield *imported, site.source.replace(call, f"{jax}.jit({site.source.text(call)})")
 
 
@@ -202,8 +205,26 @@ def list_given_to_a_static_parameter(site: Site) -> Iterator[Edits]:
 @operator("JIT107")
 def lambda_as_static_argument(site: Site) -> Iterator[Edits]:
     for _, call, value in static_calls(site):
-        if isinstance(value, (ast.Name, ast.Attribute)) and site.source.function(call) is not None:
+        if isinstance(value, (ast.Name, ast.Attribute)) and site.comes_back(call):
             yield (site.source.replace(value, f"(lambda *_a: {site.source.text(value)}(*_a))"),)
+
+
+@operator("JIT107")
+def lambda_as_static_argument_in_a_new_loop(site: Site) -> Iterator[Edits]:
+    for each in site.jitted:
+        static = each.static()
+        if static and isinstance(site.source.parents[each.function], ast.Module) and each.name == each.function.name:
+            given = ", ".join("lambda v: v" if name == static[0] else name for name in each.parameters)
+            taken = ", ".join(name for name in each.parameters if name != static[0])
+            lines = (
+                "",
+                "",
+                f"def _rounds({taken}):",
+                "    for _ in range(1000):",
+                f"        _out = {each.name}({given})",
+            )
+            if site.source.alone(each.function) and set(static) <= set(each.parameters):
+                yield (site.source.after(each.function, *lines),)
 
 
 @operator("JIT107")

@@ -162,7 +162,7 @@ def loss_is_a_masked_mean_before_pmean(site: Site) -> Iterator[Edits]:
 @operator("NUM103")
 def clamp_of_a_masked_mean_is_lost(site: Site) -> Iterator[Edits]:
     for node, summed in masked_means(site):
-        if site.source.text(node.right).strip("()") != summed.strip("()"):
+        if site.source.text(node.right).strip("()") != summed.strip("()") and site.source.text(node.left) != summed:
             yield (site.source.replace(node, f"{site.source.text(node.left)} / {summed}"),)
 
 
@@ -189,4 +189,5 @@ def loss_over_a_mask(site: Site) -> Iterator[Edits]:
     for function, name, stmt in site.tracers if jnp else ():
         mask = next((each.arg for each in function.args.args if "mask" in each.arg), None)
         if mask and not reads(stmt, "None"):
-            yield (site.source.after(stmt, f"_mean = {jnp}.sum({name} * {mask}) / {jnp}.sum({mask})"),)
+            line = f"{name} = {name} - {jnp}.sum({name} * {mask}) / {jnp}.sum({mask})"
+            yield (site.source.after(stmt, line),)

@@ -154,38 +154,63 @@ def float32_becomes_float64(site: Site) -> Iterator[Edits]:
                 yield (site.source.replace(node, site.source.text(node).replace("float32", "float64")),)
 
 
-@operator("JIT119")
-def scalar_of_a_state_loses_its_type(site: Site) -> Iterator[Edits]:
-    """`jnp.zeros((), jnp.float32)` in an `init` becomes `jnp.asarray(0.0)`."""
-    filled = {"jax.numpy.zeros": "0.0", "jax.numpy.ones": "1.0"}
-    for call, name in site.source.calls:
-        function = site.source.function(call)
-        if name in filled and call.args and function is not None and "init" in function.name:
-            scalar = isinstance(call.args[0], (ast.Tuple, ast.List)) and not call.args[0].elts
-            jnp = site.source.alias("jax.numpy")
-            kinds = {site.source.dotted(each) for each in (*call.args[1:], *(one.value for one in call.keywords))}
-            if scalar and jnp and not kinds & {"jax.numpy.int32", "jax.numpy.uint32", "jax.numpy.bool_", "bool"}:
-                yield (site.source.replace(call, f"{jnp}.asarray({filled[name]})"),)
+def states(site: Site) -> Iterator[ast.Call]:
+    """Where a function named `init...` makes a state that a function named `update...` of the file makes anew."""
+    source = site.source
+    classes = {each.name for each in source.nodes if isinstance(each, ast.ClassDef)}
+    made: dict[str, set[str]] = {}
+    for call, name in source.calls:
+        function = source.function(call)
+        if name in classes and function is not None:
+            made.setdefault(name, set()).add(function.name)
+    for call, name in source.calls:
+        function = source.function(call)
+        updated = any("update" in each or "step" in each for each in made.get(name, ()))
+        if updated and function is not None and "init" in function.name:
+            yield call
 
 
 @operator("JIT119")
-def average_is_added_to_a_state(site: Site) -> Iterator[Edits]:
-    """A state made in an `init` takes its first array from a Python number."""
+def array_of_a_state_starts_as_a_number(site: Site) -> Iterator[Edits]:
+    """A float array that a state starts with becomes `jnp.asarray(0.0)`."""
     jnp = site.source.alias("jax.numpy")
-    states = {
-        each.name: [
-            one.target.id for one in each.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)
-        ]
-        for each in site.source.nodes
-        if isinstance(each, ast.ClassDef)
-        and any("NamedTuple" in (site.source.dotted(base) or "") for base in each.bases)
-    }
-    for call, name in site.source.calls if jnp else ():
-        function = site.source.function(call)
-        if name in states and function is not None and "init" in function.name:
-            for keyword in call.keywords:
-                if isinstance(keyword.value, ast.Call) and "zeros" in site.source.text(keyword.value.func):
-                    yield (site.source.replace(keyword.value, f"{jnp}.asarray(0.0)"),)
+    for call in states(site) if jnp else ():
+        for value in [*call.args, *(each.value for each in call.keywords)]:
+            zeros = isinstance(value, ast.Call) and site.source.dotted(value.func) in (
+                "jax.numpy.zeros",
+                "jax.numpy.ones",
+            )
+            text = site.source.text(value)
+            if zeros and "int" not in text and "bool" not in text:
+                yield (site.source.replace(value, f"{jnp}.asarray(0.0)"),)
+
+
+@operator("JIT119")
+def new_average_in_a_state(site: Site) -> Iterator[Edits]:
+    """A module gets a running average whose state starts as a Python number."""
+    jax, jnp = site.source.alias("jax"), site.source.alias("jax.numpy")
+    last = site.source.tree.body[-1]
+    if jax and jnp and site.jitted and site.source.alone(last):
+        typing, imported = site.source.name_of("typing")
+        before = (
+            "",
+            "",
+            f"class _Average({typing}.NamedTuple):",
+            f"    value: {jax}.Array",
+            "",
+            "",
+            "def _init_average():",
+        )
+        after = (
+            "",
+            "",
+            f"@{jax}.jit",
+            "def _update_average(state, x):",
+            "    return _Average(0.9 * state.value + 0.1 * x)",
+        )
+        head = site.source.after(last, *before, marked=False)
+        state = site.source.after(last, f"    return _Average(value={jnp}.asarray(0.0))")
+        yield *imported, head, state, site.source.after(last, *after, marked=False)
 
 
 @operator("SHD104")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..operator import Edits, Site, operator
-from ..traced import reads, statements, targets
+from ..traced import PARTIAL, reads, statements, targets
 
 COLLECTIVES = {f"jax.lax.{name}" for name in ("psum", "pmean", "pmax", "pmin", "all_gather", "axis_index", "ppermute")}
 SPECS = {"jax.sharding.PartitionSpec", "jax.P", "jax.experimental.pjit.PartitionSpec"}
@@ -64,13 +64,19 @@ def _words(node: ast.AST) -> list[ast.Constant]:
     ]
 
 
+def _maps(site: Site, call: ast.Call, name: str) -> bool:
+    """Whether a call is of vmap or pmap, by itself or through partial."""
+    first = site.source.dotted(call.args[0]) if call.args and name in PARTIAL else name
+    return first in ("jax.vmap", "jax.pmap")
+
+
 @operator("SHD102")
 def axis_of_a_collective_is_misspelt(site: Site) -> Iterator[Edits]:
     bound = {
         word.value
         for call, name in site.source.calls
         for keyword in call.keywords
-        if keyword.arg == "axis_name" and name not in COLLECTIVES
+        if keyword.arg == "axis_name" and _maps(site, call, name)
         for word in _words(keyword.value)
     }
     for call, name in site.source.calls:
@@ -87,32 +93,6 @@ def axis_of_a_spec_is_misspelt(site: Site) -> Iterator[Edits]:
         if name in SPECS:
             for word in _words(call):
                 yield (site.source.replace(word, repr(word.value[::-1] + "_x")),)
-
-
-@operator("SHD102")
-def collective_over_an_axis_of_no_map(site: Site) -> Iterator[Edits]:
-    """Where `vmap(f, axis_name="batch")` or pmap names its axis, a new name comes in."""
-    for call, name in site.source.calls:
-        if name in ("jax.pmap", "jax.vmap"):
-            given = next((each.value for each in call.keywords if each.arg == "axis_name"), None)
-            used = {
-                word.value
-                for other, collective in site.source.calls
-                if collective in COLLECTIVES
-                for argument in (*other.args[1:2], *(each.value for each in other.keywords))
-                for word in _words(argument)
-            }
-            if isinstance(given, ast.Constant) and given.value in used:
-                places = [
-                    word
-                    for other, collective in site.source.calls
-                    if collective in COLLECTIVES
-                    for argument in (*other.args[1:2], *(each.value for each in other.keywords))
-                    for word in _words(argument)
-                    if word.value == given.value
-                ]
-                renamed = site.source.replace(given, repr(f"{given.value}_of_devices"), marked=False)
-                yield renamed, *(site.source.replace(word, repr(word.value)) for word in places)
 
 
 @operator("SHD103")

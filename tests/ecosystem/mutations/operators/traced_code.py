@@ -259,10 +259,11 @@ def keys_of_a_set(site: Site) -> Iterator[Edits]:
 
 
 @operator("JIT121")
-def terms_from_a_set_of_names(site: Site) -> Iterator[Edits]:
+def terms_in_the_order_of_a_set(site: Site) -> Iterator[Edits]:
     for _, name, stmt in site.tracers:
-        lines = (f'for _part in {{"aux", "main", "{name}"}}:', f"    {name} = {name} * len(_part)")
-        yield (site.source.after(stmt, *lines),)
+        made = site.source.after(stmt, f'_terms = {{"aux": {name}, "main": 2.0 * {name}}}', marked=False)
+        lines = ('for _part in set(_terms) | {"aux"}:', f"    {name} = {name} + _terms[_part]")
+        yield made, site.source.after(stmt, *lines)
 
 
 @operator("JIT118")

@@ -181,7 +181,7 @@ def starts_backend(name: str | None) -> bool:
     """Whether a call of this library function needs a device, and so starts the backend if none runs yet."""
     if name is None or not name.startswith("jax."):
         return False
-    if name in _ASKS_FOR_DEVICES or name in _SCALAR_TYPES:
+    if name in _ASKS_FOR_DEVICES or name in _SCALAR_TYPES or name == "jax.random.PRNGKey":
         return True
     return (
         result_of(name) in ("array", "key")

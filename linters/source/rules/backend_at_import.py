@@ -175,10 +175,12 @@ BAD = (
         "a module that another one imports",
         """
         from functools import partial
+        import jax
         import jax.numpy as jnp
 
         full = partial(jnp.full, (3,))
         BOUND = full(-1.0)  # bad
+        KEY = jax.random.PRNGKey(0)  # bad
         TABLE = jnp.array([1.0, 2.0])  # bad
         """,
         files={"model.py": "import example\n\ndef apply(x):\n    return x * example.TABLE\n"},

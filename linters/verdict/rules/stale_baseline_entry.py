@@ -9,7 +9,7 @@ to shrink.
 
 ## Example
 ```json
-{"path": "train.py", "code": "JIT103", "subject": "if loss > 0:", "fingerprint": "51f2c0b1a0d3e477"}
+{"path": "train.py", "code": "JIT103", "subject": "if loss > 0:", "fingerprint": "51f2c0b1"}
 ```
 
 ## Use instead

@@ -43,6 +43,7 @@ def counts() -> dict[str, list[int]]:
     return dict(zip(map(name, JOBS), json.loads(done.stdout), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS, ids=name)
 def test_programs_compiled(job: Job, counts: dict[str, list[int]]) -> None:
     few, many = counts[name(job)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from contract_lint.linters.source.analyse import check_sources
 from contract_lint.linters.source.rules.host_sync_in_loop import BAD, RULE
 from contract_lint.linters.source.text import plain_source
@@ -62,6 +63,7 @@ def train(params, batches):
 """
 
 
+@pytest.mark.slow
 def test_reads_of_bad_examples_grow_with_the_rounds_and_those_of_good_ones_do_not() -> None:
     numbers = next(each for each in BAD if each.name == "numbers of every step")
     caller = next(each for each in BAD if each.name == "the loop stands in the caller")

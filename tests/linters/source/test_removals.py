@@ -39,6 +39,7 @@ def installed() -> dict[str, dict]:
     return looked_up({name for name in names if name.partition(".")[0] in PACKAGES})
 
 
+@pytest.mark.slow
 def test_removed_names_are_gone_and_others_still_there(installed: dict[str, dict]) -> None:
     wrong = []
     for name, removal in REMOVALS.items():
@@ -49,6 +50,7 @@ def test_removed_names_are_gone_and_others_still_there(installed: dict[str, dict
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_successors_are_there(installed: dict[str, dict]) -> None:
     wrong = [
         f"{removal.name} -> {removal.new}"
@@ -58,6 +60,7 @@ def test_successors_are_there(installed: dict[str, dict]) -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_arguments_are_gone_and_their_new_names_there(installed: dict[str, dict]) -> None:
     there = installed["there"]
     # JAX 0.10 still lists `concrete` of checkpoint, only to say that it was removed.

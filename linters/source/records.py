@@ -66,49 +66,33 @@ class Block:
             loop = loop.block.loop
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Record:
     """Base of all records."""
 
-    __slots__ = ("block", "function", "node", "order", "statement")
-
-    def __init__(self, node: ast.AST, block: Block, function: Function, order: int, statement: ast.stmt | None) -> None:
-        self.node = node
-        self.block = block
-        self.function = function
-        self.order = order
-        self.statement = statement
+    node: ast.AST
+    block: Block
+    function: Function
+    order: int
+    statement: ast.stmt | None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Call(Record):
     """A call. `args` may hold a `star`; `keywords` has None for `**`. `result` is the call's own Value.
 
     A decorator is recorded as a call of the enclosing function: `decorates` is the function it is applied to.
     """
 
-    __slots__ = ("args", "awaited", "decorates", "func", "keywords", "result")
+    func: Value
+    args: list[Value]
+    keywords: dict[str | None, Value]
+    decorates: Function | Class | None = None
+    awaited: bool = False
+    result: Value = field(init=False)
 
-    def __init__(
-        self,
-        node: ast.AST,
-        block: Block,
-        function: Function,
-        order: int,
-        statement: ast.stmt | None,
-        func: Value,
-        args: list[Value],
-        keywords: dict[str | None, Value],
-    ) -> None:
-        self.node = node
-        self.block = block
-        self.function = function
-        self.order = order
-        self.statement = statement
-        self.func = func
-        self.args = args
-        self.keywords = keywords
-        self.decorates: Function | Class | None = None
-        self.awaited = False
-        self.result = Value("call", node, (), self)
+    def __post_init__(self) -> None:
+        self.result = Value("call", self.node, (), self)
 
     def argument(self, position: int | None, name: str | None = None) -> Value | None:
         """The argument at this position, or of this keyword; None where neither is given or a `*` hides it."""
@@ -119,6 +103,7 @@ class Call(Record):
         return None if any(arg.op == "star" for arg in self.args[: position + 1]) else self.args[position]
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Branch(Record):
     """A place that asks for the truth of a value: `kind` is `if`, `while`, `assert`, `ternary`, `and`, `or`, `not`,
     `filter` (the condition of a comprehension), `case` (a guard) or `try` (no value is asked there).
@@ -126,48 +111,24 @@ class Branch(Record):
     For `if`, `value` is the whole test; the operands of `and`, `or`, `not` in it have records of their own.
     """
 
-    __slots__ = ("kind", "value")
-
-    def __init__(
-        self,
-        node: ast.AST,
-        block: Block,
-        function: Function,
-        order: int,
-        statement: ast.stmt | None,
-        kind: str,
-        value: Value | None,
-    ) -> None:
-        super().__init__(node, block, function, order, statement)
-        self.kind = kind
-        self.value = value
+    kind: str
+    value: Value | None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Loop(Record):
     """`for`, `while` or `comprehension`. `iterable` is what a `for` runs over, `block` the block that it stands in.
 
     `once` says that every path of its body leaves it: it never comes to a second round.
     """
 
-    __slots__ = ("element", "iterable", "kind", "once")
-
-    def __init__(
-        self,
-        node: ast.AST,
-        block: Block,
-        function: Function,
-        order: int,
-        statement: ast.stmt | None,
-        kind: str,
-        iterable: Value | None,
-    ) -> None:
-        super().__init__(node, block, function, order, statement)
-        self.kind = kind
-        self.iterable = iterable
-        self.element: Value | None = None
-        self.once = False
+    kind: str
+    iterable: Value | None
+    element: Value | None = None
+    once: bool = False
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Store(Record):
     """A value is put somewhere. `kind` is
 
@@ -180,47 +141,22 @@ class Store(Record):
     `augmented` is the operator of `x += v` (`value` is then the whole new value), `base` the object that is changed.
     """
 
-    __slots__ = ("augmented", "base", "index", "kind", "name", "value")
-
-    def __init__(
-        self,
-        node: ast.AST,
-        block: Block,
-        function: Function,
-        order: int,
-        statement: ast.stmt | None,
-        kind: str,
-        name: str,
-        value: Value,
-        base: Value | None = None,
-        index: Value | None = None,
-        augmented: str | None = None,
-    ) -> None:
-        super().__init__(node, block, function, order, statement)
-        self.kind = kind
-        self.name = name
-        self.value = value
-        self.base = base
-        self.index = index
-        self.augmented = augmented
+    kind: str
+    name: str
+    value: Value
+    base: Value | None = None
+    index: Value | None = None
+    augmented: str | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Read(Record):
     """A name that is read, with the value that it has there."""
 
-    __slots__ = ("value",)
-
-    def __init__(
-        self, node: ast.AST, block: Block, function: Function, order: int, statement: ast.stmt | None, value: Value
-    ) -> None:
-        self.node = node
-        self.block = block
-        self.function = function
-        self.order = order
-        self.statement = statement
-        self.value = value
+    value: Value
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Mention(Record):
     """A library's name in code, of those in `removals.NOTED`: `name` is the dotted one, `how` says where it is written.
 
@@ -228,65 +164,30 @@ class Mention(Record):
     or `annotation` (a type, which may never be evaluated).
     """
 
-    __slots__ = ("how", "name")
-
-    def __init__(
-        self,
-        node: ast.AST,
-        block: Block,
-        function: Function,
-        order: int,
-        statement: ast.stmt | None,
-        name: str,
-        how: str,
-    ) -> None:
-        super().__init__(node, block, function, order, statement)
-        self.name = name
-        self.how = how
+    name: str
+    how: str
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Return(Record):
     """`return`, or `yield` where `kind` says so."""
 
-    __slots__ = ("kind", "value")
-
-    def __init__(
-        self,
-        node: ast.AST,
-        block: Block,
-        function: Function,
-        order: int,
-        statement: ast.stmt | None,
-        kind: str,
-        value: Value,
-    ) -> None:
-        super().__init__(node, block, function, order, statement)
-        self.kind = kind
-        self.value = value
+    kind: str
+    value: Value
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Item(Record):
     """A subscript that is read, `value` is its Value of op `item`."""
 
-    __slots__ = ("value",)
-
-    def __init__(
-        self, node: ast.AST, block: Block, function: Function, order: int, statement: ast.stmt | None, value: Value
-    ) -> None:
-        super().__init__(node, block, function, order, statement)
-        self.value = value
+    value: Value
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Arithmetic(Record):
     """A binary operation or comparison; `value` is its Value of op `bin` or `compare`."""
 
-    __slots__ = ("value",)
-
-    def __init__(
-        self, node: ast.AST, block: Block, function: Function, order: int, statement: ast.stmt | None, value: Value
-    ) -> None:
-        super().__init__(node, block, function, order, statement)
-        self.value = value
+    value: Value
 
 
 class Function:

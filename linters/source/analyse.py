@@ -99,6 +99,8 @@ def check_file(facts: FileFacts, selected: Sequence[SourceRule]) -> list[Finding
     """The findings of the rules on one file."""
     found: list[Finding] = []
     for rule in selected:
+        if rule.skips_tests and facts.is_test:
+            continue
         try:
             found += rule.check(facts)
         except RecursionError:

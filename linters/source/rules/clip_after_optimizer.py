@@ -46,8 +46,6 @@ _CLIPS = frozenset({"optax.clip_by_global_norm", "optax.clip", "optax.adaptive_g
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         for call in function.calls:
             callee = facts.callee(call)
@@ -191,4 +189,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -84,8 +84,6 @@ _KEEPS = frozenset({"astype", "reshape", "T", "copy", "transpose", "view"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         traced = facts.traced(function)
         if traced is None or not traced.staged:
@@ -329,4 +327,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -43,8 +43,6 @@ MOST = 60
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         for call in function.calls:
             name = dotted(call.func)
@@ -243,4 +241,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -52,7 +52,7 @@ _JAX = frozenset({"array", "traced", "eager", "device"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.program.x64 or facts.is_test or _KNOWS.search(facts.source.text):
+    if facts.program.x64 or _KNOWS.search(facts.source.text):
         return
     for function in facts.functions:
         for call in function.calls:
@@ -240,4 +240,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -67,8 +67,6 @@ _MEANT = re.compile(
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         traced = facts.traced(function)
         if traced is None or not traced.staged:
@@ -255,4 +253,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -62,7 +62,7 @@ _MEASURES = re.compile(r"(?i)bench|profil|timeit|latency|throughput")
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test or _MEASURES.search(facts.path.rpartition("/")[2]):
+    if _MEASURES.search(facts.path.rpartition("/")[2]):
         return
     for function in facts.functions:
         if facts.traced(function) is not None or _MEASURES.search(function.name):
@@ -432,4 +432,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

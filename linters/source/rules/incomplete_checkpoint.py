@@ -43,8 +43,6 @@ _NAMES = ("opt_state", "optimizer_state", "optim_state", "opt_states")
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         if facts.traced(function) is not None:
             continue
@@ -235,4 +233,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

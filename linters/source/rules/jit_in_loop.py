@@ -44,8 +44,6 @@ from ..rule import Example, SourceRule
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for each in rebuilt(facts):
         loop = comes_again(each.call.block)
         if loop is None or loop not in list(each.block.loops()) or few_rounds(facts, loop.iterable):
@@ -336,5 +334,12 @@ GOOD = (
 )
 
 RULE = SourceRule(
-    code="JIT101", name="jit-in-loop", severity="warning", doc=__doc__ or "", check=check, bad=BAD, good=GOOD
+    code="JIT101",
+    name="jit-in-loop",
+    severity="warning",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+    skips_tests=True,
 )

@@ -52,8 +52,6 @@ _PLACED = frozenset({"out_shardings", "in_shardings", "device", "backend", "out_
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for each in rebuilt(facts):
         function = each.function
         block = each.call.block
@@ -306,5 +304,12 @@ GOOD = (
 )
 
 RULE = SourceRule(
-    code="JIT102", name="jit-rebuilt-per-call", severity="warning", doc=__doc__ or "", check=check, bad=BAD, good=GOOD
+    code="JIT102",
+    name="jit-rebuilt-per-call",
+    severity="warning",
+    doc=__doc__ or "",
+    check=check,
+    bad=BAD,
+    good=GOOD,
+    skips_tests=True,
 )

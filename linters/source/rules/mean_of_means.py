@@ -50,8 +50,6 @@ _SIZES = frozenset({"const", "param", "attr", "name"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         for call in function.calls:
             averaged = _averaged(facts, call)
@@ -367,4 +365,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -52,8 +52,6 @@ _OPERATORS = frozenset({"Add", "Sub", "Mult", "Div", "Pow", "Mod"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         for record, value, parts in _meetings(facts, function):
             wide = next((each for each in parts if is_numpy_float(facts, each)), None)
@@ -309,4 +307,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

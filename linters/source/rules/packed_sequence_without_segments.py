@@ -50,8 +50,6 @@ _CAUSAL = frozenset({"make_causal_mask", "tril", "tri"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         calls = [call for call in function.calls if _attends(facts, call)]
         if not calls:
@@ -280,4 +278,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -47,8 +47,6 @@ _SAVES = frozenset({"save", "restore"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     known: dict[int, bool] = {}
     for function in facts.functions:
         for call in function.calls:
@@ -278,4 +276,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -48,8 +48,6 @@ DEEPEST = 10
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     told: set[int] = set()
     live = {each.id: each for each in facts.functions}
     for function in facts.functions:
@@ -311,4 +309,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -45,8 +45,6 @@ _RESTORES = ("restore", "load")
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         if facts.traced(function) is not None:
             continue
@@ -231,4 +229,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -55,8 +55,6 @@ _LENGTHS = {
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         for call in function.calls:
             callee = facts.callee(call)
@@ -254,4 +252,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -49,8 +49,6 @@ _RUNS = frozenset({"apply", "__call__", "forward", "call"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         if not _evaluates(function):
             continue
@@ -286,4 +284,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

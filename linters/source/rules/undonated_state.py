@@ -44,8 +44,6 @@ _DONATE = frozenset({"jax.jit", "jax.pjit", "jax.experimental.pjit.pjit", "jax.p
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for jit in jits(facts, _DONATE):
         if jit.callee.function is None or facts.traced(jit.function) is not None or donation_options(jit):
             continue
@@ -227,4 +225,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -39,8 +39,6 @@ from ..values.value import Value
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         for record, mask, count in _means(facts, function):
             if is_asked(facts, record, mask, *([count] if count is not None else [])):
@@ -215,4 +213,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

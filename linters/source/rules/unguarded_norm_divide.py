@@ -46,8 +46,6 @@ _PRODUCTS = frozenset({"dot", "vdot", "inner"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         for record, over, under, rooted in _divisions(facts, function):
             under = unshaped(facts, under)
@@ -314,4 +312,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

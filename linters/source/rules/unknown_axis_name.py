@@ -51,8 +51,6 @@ _OUTERMOST = frozenset(MAPS) | SHARD_MAPS | COMPILES
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     told: set[int] = set()
     bound = all_axes(facts.program)
     for function in facts.functions:
@@ -281,4 +279,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

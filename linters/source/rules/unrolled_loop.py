@@ -51,8 +51,6 @@ MANY = 64
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         traced = facts.traced(function)
         if traced is None or not hides_values(traced):
@@ -294,4 +292,5 @@ RULE = SourceRule(
     bad=BAD,
     good=GOOD,
     preview=True,
+    skips_tests=True,
 )

@@ -74,8 +74,6 @@ _NOT_FINITE = frozenset({"isnan", "isinf"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         for call in function.calls:
             arms = _arms(facts, call)
@@ -419,4 +417,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

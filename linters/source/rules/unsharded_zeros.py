@@ -44,8 +44,6 @@ _WORDS = ("abstract", "shape", "struct", "spec", "aval", "dummy", "example", "te
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     # A library does not know where the arrays of its users lie.
     if "." not in facts.module.name and not any("axes" in each.data for each in facts.program.files.values()):
         return
@@ -262,4 +260,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

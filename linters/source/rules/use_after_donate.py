@@ -71,8 +71,6 @@ class Gone:
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         if facts.traced(function) is not None:
             continue
@@ -465,4 +463,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

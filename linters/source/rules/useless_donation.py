@@ -43,8 +43,6 @@ _NUMBERS = frozenset({"builtins.float", "builtins.int", "builtins.bool"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for jit in jits(facts, _DONATE):
         if jit.callee.function is None or not donation_options(jit):
             continue
@@ -203,4 +201,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

@@ -58,8 +58,6 @@ _KEEPS = frozenset({"builtins.int", "builtins.float", "builtins.str", "math.sqrt
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if facts.is_test:
-        return
     for function in facts.functions:
         if facts.traced(function) is not None:
             continue
@@ -398,4 +396,5 @@ RULE = SourceRule(
     check=check,
     bad=BAD,
     good=GOOD,
+    skips_tests=True,
 )

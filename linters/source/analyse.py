@@ -1,35 +1,33 @@
 """From texts to findings: every file is interpreted once for its summary, the program linked, then each file judged.
 
 summarise(source)          -> FileSummary      what others need of a file: JSON, cached by content
-link(summaries)            -> Program          which functions are traced, what names mean across files
+program.link(summaries)    -> Program          which functions are traced, what names mean across files
 analyse_file(source, prog) -> FileFacts        a file's own records, linked
-outside_facts(prog, path)  -> tuple            all that a file's findings depend on beyond its own text
+check_file(facts, rules)   -> [Finding]        what the rules say of it
+
+`run` does this for a whole project, with a cache and in processes.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import PurePosixPath
 
 from ...contracts.finding import Finding, Location, sort_key, tell_apart
 from ...contracts.problems import UNPARSEABLE
 from ..registry import rules
 from .facts import FileFacts
+from .modules import module_name
 from .options import SourceOptions
 from .parse import Unparsed, parse
-from .program import Program, link
+from .program import Program
 from .records import Module
 from .rule import SourceRule
 from .summary import FileSummary
 from .summary import summarise as summary_of
 from .text import SourceText
-from .values.interpreter import deep_recursion, interpret
-
-HELD = 120
-"""Files whose trees stay in memory between the two phases: those of a usual repository are parsed once."""
+from .values.interpreter import interpret
 
 
 @contextmanager
@@ -45,28 +43,6 @@ def no_collection() -> Iterator[None]:
         gc.freeze()
         if was:
             gc.enable()
-
-
-def module_name(source: SourceText, packages: frozenset[str] = frozenset()) -> tuple[str, bool]:
-    """The name that a file is imported by, and whether it is a package's `__init__`.
-
-    Folders that hold an `__init__.py` (on disk, or among `packages`, the folders of the files at hand) belong to it.
-    """
-    path = PurePosixPath(source.path)
-    parts = [path.stem] if path.stem != "__init__" else []
-    folder = path.parent
-    real = os.path.dirname(source.file) if source.file else ""
-    while folder.name and (
-        folder.as_posix() in packages or (real and os.path.exists(os.path.join(real, "__init__.py")))
-    ):
-        parts.insert(0, folder.name)
-        folder = folder.parent
-        real = os.path.dirname(real) if real else ""
-    if not parts or (len(parts) == 1 and not real):
-        parts = [
-            each for each in (*path.parent.parts, *([path.stem] if path.stem != "__init__" else [])) if each != "/"
-        ]
-    return ".".join(parts) or "__init__", path.stem == "__init__"
 
 
 def modules_of(source: SourceText, name: str, package: bool = False) -> Module | Unparsed:
@@ -122,49 +98,13 @@ def check_sources(
     options: SourceOptions | None = None,
     selected: Sequence[SourceRule] | None = None,
 ) -> list[Finding]:
-    """The findings of the rules on these files, understood as one program, ordered as reports are."""
-    files = list(sources)
-    chosen = source_rules() if selected is None else selected
-    packages = frozenset(
-        str(PurePosixPath(each.path).parent) for each in files if PurePosixPath(each.path).name == "__init__.py"
-    )
-    found: list[Finding] = []
-    summaries: list[FileSummary] = []
-    held: dict[int, Module] = {}
-    names: dict[int, str] = {}
-    taken: set[str] = set()
-    with no_collection(), deep_recursion():
-        for at, source in enumerate(files):
-            name, package = module_name(source, packages)
-            while name in taken:
-                name = (
-                    f"{source.path.removesuffix('.py').replace('/', '.')}" if name not in names.values() else f"{name}_"
-                )
-            module = modules_of(source, name, package)
-            if isinstance(module, Unparsed):
-                found.append(unparsed(source, module))
-                continue
-            taken.add(name)
-            names[at] = name
-            summaries.append(summary_of(module))
-            if len(held) < HELD:
-                held[at] = module
-            else:
-                module.dismantle()
-        program = link(summaries, options)
-        for at, source in enumerate(files):
-            if at not in names:
-                continue
-            module = held.pop(at, None)
-            if module is None:
-                made = modules_of(source, names[at], PurePosixPath(source.path).name == "__init__.py")
-                if isinstance(made, Unparsed):
-                    continue
-                module = made
-            found += check_file(FileFacts(module, program), chosen)
-            program.forget()
-            module.dismantle()
-        program.dismantle()
+    """The findings of the rules on these files, understood as one program, ordered as reports are; nothing is kept.
+
+    A bug of ours raises, where `check` makes it a finding on the file.
+    """
+    from .run import Run, analysed
+
+    found = analysed(list(sources), (), Run(options or SourceOptions(), rules=selected, raises=True))
     return sorted(tell_apart(found), key=sort_key)
 
 

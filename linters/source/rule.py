@@ -49,8 +49,8 @@ class Example:
 class SourceRule(Rule):
     """A rule that reads `facts.FileFacts` of one file; see there for how to write one.
 
-    `preview` rules run only with `--preview`. `skips_tests` ones look at no test file: what is slow or risky in training
-    is often the point of a test. `fix` says whether findings carry a fix, and of which kind at best.
+    `preview` rules run only with `--preview`. `skips_tests` ones look at no test file: what is slow or risky in
+    training is often the point of a test. `fix` says whether findings carry a fix, and of which kind at best.
     """
 
     evidence: Evidence = "source"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .facts import Module
     from .modules import Named
     from .program import Program
+    from .rule import SourceRule
     from .summary import FileSummary
 
 FAILED = "failed: "
@@ -33,10 +34,18 @@ HELD = 120
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How the analysis is run. `cache` is the file that keeps results between runs; None keeps none."""
+    """How the analysis is run. `cache` is the file that keeps results between runs; None keeps none.
+
+    `rules` are those to ask, without a cache: what is kept is what all of them say. `raises`: a bug of ours is raised.
+    """
 
     options: SourceOptions
     cache: str | None = None
+    rules: Sequence[SourceRule] | None = None
+    raises: bool = False
+
+    def __post_init__(self) -> None:
+        assert self.rules is None or self.cache is None
 
 
 @dataclass(slots=True)
@@ -137,14 +146,14 @@ def _summarise(tasks: list[Task], run: Run) -> None:
     if _processes(len(todo), run) > 1:
         from .workers import in_processes
 
-        made = in_processes(lambda task: _summary(task, hold=False), todo, _processes(len(todo), run))
+        made = in_processes(lambda task: _summary(task, run, hold=False), todo, _processes(len(todo), run))
         for task, (entry, found) in zip(todo, made, strict=True):
             task.entry, task.findings = entry, found
             if entry.summary:
                 task.summary = FileSummary.from_json(json.loads(entry.summary))
     else:
         for number, task in enumerate(todo):
-            task.entry, task.findings = _summary(task, hold=number < HELD)
+            task.entry, task.findings = _summary(task, run, hold=number < HELD)
 
 
 def _recalled(task: Task, kind: type[FileSummary]) -> bool:
@@ -163,7 +172,7 @@ def _recalled(task: Task, kind: type[FileSummary]) -> bool:
     return summary.module == task.name[0]
 
 
-def _summary(task: Task, hold: bool) -> tuple[Entry, list[Finding] | None]:
+def _summary(task: Task, run: Run, hold: bool) -> tuple[Entry, list[Finding] | None]:
     """The entry of a file with its summary, or, for one that cannot be parsed, with the finding that says so."""
     from .analyse import modules_of, unparsed
     from .parse import Unparsed
@@ -182,7 +191,7 @@ def _summary(task: Task, hold: bool) -> tuple[Entry, list[Finding] | None]:
             data = json.dumps(task.summary.as_json(), separators=(",", ":"))
             return Entry(task.source.digest, data), None
     except Exception as error:
-        found = [failed(task.source, error)]
+        found = [failed(task.source, error, run)]
     return Entry(task.source.digest, "", "", dump_findings(found)), found
 
 
@@ -213,18 +222,19 @@ def _judge(tasks: list[Task], judged: int, run: Run) -> None:
     if count > 1:
         from .workers import in_processes
 
-        made = in_processes(lambda task: dump_findings(_findings(task, program)), todo, count)
+        made = in_processes(lambda task: dump_findings(_findings(task, program, run)), todo, count)
         for task, packed in zip(todo, made, strict=True):
             task.findings = load_findings(packed, task.source.path)
             task.entry = None if task.entry is None else replace(task.entry, findings=packed)
-        return
-    for task in todo:
-        task.findings = _findings(task, program)
-        task.held = None
-        task.entry = None if task.entry is None else replace(task.entry, findings=dump_findings(task.findings))
+    else:
+        for task in todo:
+            task.findings = _findings(task, program, run)
+            task.held = None
+            task.entry = None if task.entry is None else replace(task.entry, findings=dump_findings(task.findings))
+    program.dismantle()
 
 
-def _findings(task: Task, program: Program) -> list[Finding]:
+def _findings(task: Task, program: Program, run: Run) -> list[Finding]:
     """What the rules say about one file."""
     from .analyse import check_file, modules_of, source_rules, unparsed
     from .facts import FileFacts
@@ -234,18 +244,18 @@ def _findings(task: Task, program: Program) -> list[Finding]:
         module = task.held or modules_of(task.source, *task.name)
         if isinstance(module, Unparsed):
             return [unparsed(task.source, module)]
-        found = check_file(FileFacts(module, program), source_rules())
+        found = check_file(FileFacts(module, program), source_rules() if run.rules is None else run.rules)
         module.dismantle()
         return found
     except Exception as error:
-        return [failed(task.source, error)]
+        return [failed(task.source, error, run)]
     finally:
         program.forget()
 
 
-def failed(source: SourceText, error: Exception) -> Finding:
+def failed(source: SourceText, error: Exception, run: Run) -> Finding:
     """The finding that we failed at a file: one bug must not keep all other files from being checked."""
-    if os.environ.get("CONTRACT_LINT_DEBUG", "") not in ("", "0"):
+    if run.raises or os.environ.get("CONTRACT_LINT_DEBUG", "") not in ("", "0"):
         raise error
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

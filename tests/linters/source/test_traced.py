@@ -5,9 +5,9 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from contract_lint.linters.source.analyse import link, summarise, why
+from contract_lint.linters.source.analyse import summarise, why
 from contract_lint.linters.source.options import SourceOptions
-from contract_lint.linters.source.program import Program
+from contract_lint.linters.source.program import Program, link
 from contract_lint.linters.source.summary import FileSummary
 from contract_lint.linters.source.text import plain_source
 from contract_lint.linters.source.traced import Traced

@@ -5,9 +5,10 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from contract_lint.linters.source.analyse import analyse_file, link, summarise
+from contract_lint.linters.source.analyse import analyse_file, summarise
 from contract_lint.linters.source.facts import FileFacts
 from contract_lint.linters.source.keys import varies
+from contract_lint.linters.source.program import link
 from contract_lint.linters.source.records import Call, Function
 from contract_lint.linters.source.summary import FileSummary
 from contract_lint.linters.source.text import plain_source

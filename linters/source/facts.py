@@ -107,8 +107,8 @@ class FileFacts:
 
     def callee(self, call: Call | Value) -> Callee:
         """What is called, or what a value would call."""
-        value = call.func if type(call) is Call else call
-        return value.callee or self.program.callee(value)  # type: ignore[union-attr]
+        value = call.func if isinstance(call, Call) else call
+        return value.callee or self.program.callee(value)
 
     def arguments(self, call: Call) -> dict[str, Value]:
         """The arguments by parameter name, for a function of the project; those behind a star are left out."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from .records import Call, Record
+from .records import Call, Function, Record
 from .values.value import Value, dotted
 
 if TYPE_CHECKING:
@@ -183,9 +183,9 @@ def number(facts: FileFacts, value: Value | None) -> float | None:
     return float(found) if type(found) in (int, float) else None
 
 
-def is_differentiated(facts: FileFacts, function: object) -> bool:
+def is_differentiated(facts: FileFacts, function: Function) -> bool:
     """Whether a derivative is taken of a function, as its chain of transforms says."""
-    traced = facts.traced(function)  # type: ignore[arg-type]
+    traced = facts.traced(function)
     return traced is not None and any(mark in str(why) for why in traced.chain for mark in _GRADIENTS)
 
 

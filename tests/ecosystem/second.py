@@ -51,16 +51,14 @@ def entered(table: list[Verdict], readings: list[dict[str, object]]) -> list[Ver
 
     Raises ValueError for a reading without a verdict, or of a finding that the table does not hold.
     """
-    second = {tuple(each[name] for name in SHOWN): each["second"] for each in readings}
-    if missing := [key for key, given in second.items() if not isinstance(given, bool)]:
+    given = {tuple(each[name] for name in SHOWN): each["second"] for each in readings}
+    second = {key: said for key, said in given.items() if isinstance(said, bool)}
+    if missing := [key for key in given if key not in second]:
         raise ValueError(f"{len(missing)} readings say neither true nor false, the first {missing[0]}")
     known = {tuple(getattr(verdict, name) for name in SHOWN): verdict for verdict in table}
     if unknown := second.keys() - known.keys():
         raise ValueError(f"{len(unknown)} readings are of no judged finding, one {min(unknown, key=str)}")
-    return [
-        replace(verdict, second=second[key]) if key in second else verdict  # type: ignore[arg-type]
-        for key, verdict in known.items()
-    ]
+    return [replace(verdict, second=second.get(key, verdict.second)) for key, verdict in known.items()]
 
 
 if __name__ == "__main__":

@@ -135,8 +135,17 @@ def finding(line: int) -> dict[str, object]:
 
 
 def judged(row: Row, verdict: bool, second: bool | None = None) -> Verdict:
-    place = {"package": row.package, "path": row.path, "line": row.line, "code": row.code, "text": row.text}
-    return Verdict(**place, nth=row.nth, verdict=verdict, reason="because", second=second)  # type: ignore[arg-type]
+    return Verdict(
+        package=row.package,
+        path=row.path,
+        line=row.line,
+        code=row.code,
+        text=row.text,
+        nth=row.nth,
+        verdict=verdict,
+        reason="because",
+        second=second,
+    )
 
 
 def test_lines_that_read_alike_are_told_apart(tmp_path: Path) -> None:

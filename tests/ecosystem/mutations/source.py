@@ -11,6 +11,7 @@ import bisect
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from .mutant import Edit
 
@@ -156,8 +157,9 @@ class Source:
     def offset(self, line: int, column: int) -> int:
         return self._starts[line - 1] + column
 
-    def span(self, node: ast.AST) -> tuple[int, int]:
-        return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+    def span(self, node: Any) -> tuple[int, int]:
+        """The offsets of any node that has a place."""
+        return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)
 
     def text(self, node: ast.AST) -> str:
         start, end = self.span(node)

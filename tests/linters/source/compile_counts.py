@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -23,11 +24,11 @@ def measured(job: dict, seen: list[str]) -> list[int]:
     """Programs compiled in a run of FEW rounds, and in one of MANY, both from an empty cache."""
     counts: list[int] = []
 
-    def count(run: object) -> None:
+    def count(run: Callable[[int], object]) -> None:
         for rounds in (FEW, MANY):
             jax.clear_caches()
             seen.clear()
-            run(rounds)  # type: ignore[operator]
+            run(rounds)
             counts.append(len(seen))
 
     with tempfile.TemporaryDirectory() as folder:

@@ -12,6 +12,7 @@ import tempfile
 import types
 import warnings
 from pathlib import Path
+from typing import Any
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
@@ -19,12 +20,12 @@ os.environ.pop("JAX_ENABLE_X64", None)
 warnings.simplefilter("ignore")
 
 
-def outcome(job: dict[str, object]) -> str:
+def outcome(job: dict[str, Any]) -> str:
     """`passed`, or the exception that an example ended with: its classes from the nearest on, and its text.
 
     A name `measured` that the example leaves is told after `passed`.
     """
-    files: dict[str, str] = job["files"]  # type: ignore[assignment]
+    files: dict[str, str] = job["files"]
     before = set(sys.modules)
     with tempfile.TemporaryDirectory() as folder:
         for path, text in {"example.py": str(job["source"]), **files}.items():

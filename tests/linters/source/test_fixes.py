@@ -16,7 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def finding(*edits: tuple[int, int, int, int, str], safe: bool = True, path: str = "a.py", **more: object) -> Finding:
+def finding(
+    *edits: tuple[int, int, int, int, str], safe: bool = True, path: str = "a.py", **more: tuple[str, ...]
+) -> Finding:
     places = tuple(Edit(Location(path, *edit[:4]), edit[4]) for edit in edits)
     return Finding(
         code="JIT120",
@@ -25,7 +27,7 @@ def finding(*edits: tuple[int, int, int, int, str], safe: bool = True, path: str
         message="m",
         subject="s",
         location=Location(path, edits[0][0] if edits else 1, 1),
-        fix=Fix("mend it", places, safe, **more),  # type: ignore[arg-type]
+        fix=Fix("mend it", places, safe, **more),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from contract_lint.contracts.finding import Finding
 from contract_lint.linters.source import run, workers
 from contract_lint.linters.source.options import SourceOptions
 from contract_lint.linters.source.read import read_sources
+from contract_lint.linters.source.rule import SourceRule
 from contract_lint.linters.source.run import Run, analysed
 
 HEAD = "import jax\nimport jax.numpy as jnp\n"
@@ -105,10 +107,10 @@ def test_a_bug_of_ours_is_a_finding_on_that_file_and_is_not_kept(tree: Path, mon
 
     real = analyse.check_file
 
-    def broken(facts: analyse.FileFacts, selected: object) -> list[Finding]:
+    def broken(facts: analyse.FileFacts, selected: Sequence[SourceRule]) -> list[Finding]:
         if facts.path == "pkg/loss.py":
             raise KeyError("x")
-        return real(facts, selected)  # type: ignore[arg-type]
+        return real(facts, selected)
 
     monkeypatch.setattr(analyse, "check_file", broken)
     found = checked("cache/source.cache")

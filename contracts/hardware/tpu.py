@@ -11,6 +11,7 @@ from .figure import GB, GIB, TERA, DeviceKind, Figure, Peak
 
 _DOCS = "https://cloud.google.com/tpu/docs/"
 _V2_V3 = "https://doi.org/10.1145/3360307"
+"""Jouppi et al., A Domain-Specific Supercomputer for Training Deep Neural Networks: the page on v2 refers to it."""
 _V4 = "https://arxiv.org/abs/2304.01433"
 
 
@@ -33,10 +34,10 @@ TPUS: tuple[DeviceKind, ...] = (
         "tpu",
         "v2",
         8 * GIB,
-        f"{_DOCS}v2",
+        _V2_V3,
         devices_per_chip=2,
-        peaks=(_bf16(46, "v2"),),
-        hbm_rate=Figure(700 * GB, f"{_DOCS}v2"),
+        peaks=(Peak("bf16", Figure(46 * TERA, _V2_V3)),),
+        hbm_rate=Figure(700 * GB, _V2_V3),
         link=Figure(62 * GB, _V2_V3, "496 Gbit/s per link"),
         ring=16,
     ),

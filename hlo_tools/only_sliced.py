@@ -6,12 +6,12 @@
 An elementwise operation and a slice can change places, so it makes no difference that, for example, two sums are
 added before they are sliced. The rule holds where every use of the result ends in such a slice, each slice is 1/n of
 the array and the n devices of a group take n different ones. It does not hold where the slices of a group overlap or
-repeat: a sum over (data, fsdp) sliced over fsdp alone stays an all-reduce.
+repeat: a sum over (data, fsdp) sliced over fsdp alone is a reduce-scatter over fsdp and an all-reduce over data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .instruction import Instruction
 from .partition_values import NotConstant, NotPrinted, value_on
@@ -25,13 +25,16 @@ _MAX_VISITED = 64
 _MAX_ARRAYS = 4096
 
 
-def is_only_sliced(instruction: Instruction, groups: Groups, size: int, number: int | None = None) -> bool:
-    """Whether all uses of an all-reduce over `groups` of `size` devices are slices of 1/n, one for each device.
+def is_only_sliced(
+    instruction: Instruction, groups: Groups, size: int, number: int | None = None, alike: Groups = ()
+) -> bool:
+    """Whether all uses of an all-reduce are slices of 1/n, one for each of the `size` devices of each of `groups`.
 
-    `groups` in the program's own numbers; `number` is the array looked at of those that a combined sum returns.
+    Devices of one group of `alike` take the same slice. Groups in the program's own numbers; `number` is the array
+    looked at of those that a combined sum returns.
     """
     slices = list(_slices(_results(instruction, number)))
-    return bool(slices) and all(one is not None and _scatters(one, groups, size) for one in slices)
+    return bool(slices) and all(one is not None and _scatters(one, groups, size, alike) for one in slices)
 
 
 def _results(instruction: Instruction, number: int | None) -> list[Instruction]:
@@ -84,20 +87,24 @@ def _commutes(user: Instruction, value: Instruction) -> bool:
     )
 
 
-def _scatters(piece: Instruction, groups: Groups, size: int) -> bool:
-    """Whether the devices of every group take different slices of 1/n of the array.
+def _scatters(piece: Instruction, groups: Groups, size: int, alike: Groups) -> bool:
+    """Whether the devices of every group take different slices of 1/n of the array, those of `alike` the same.
 
     Where the text leaves the table of starts out, a slice of 1/n at a place looked up by partition number is enough.
     """
     if piece.shape.elements * size != piece.operands[0].shape.elements:
         return False
     try:
-        for group in groups:
-            starts = {tuple(value_on(start, device) for start in piece.operands[1:]) for device in group}
-            if len(starts) != len(group):
-                return False
+        if any(len(_starts(piece, group)) != len(group) for group in groups):
+            return False
+        if any(len(_starts(piece, group)) != 1 for group in alike):
+            return False
     except NotConstant:
         return False
     except NotPrinted:
         return True
     return True
+
+
+def _starts(piece: Instruction, devices: Iterable[int]) -> set[tuple[int, ...]]:
+    return {tuple(value_on(start, device) for start in piece.operands[1:]) for device in devices}

@@ -23,6 +23,7 @@ from .matching import Matching
 from .pool import Pool, Share, shares_of
 from .proposals import propose
 from .rewrites import DROPS
+from .two_steps import in_two_steps
 from .unrolled import unrolled
 
 
@@ -40,7 +41,7 @@ def explain(partitioned: CollectiveLedger, optimized: CollectiveLedger) -> Expla
     matching.exchange([])
     drops = [drop(before) for drop in DROPS] if any(before.open()) else []
     matching.exchange(drops)
-    steps = [*matching.steps(), *_removed(before, drops), *unrolled(before, after)]
+    steps = [*matching.steps(), *_removed(before, drops), *unrolled(before, after), *in_two_steps(before, after)]
     return Explanation(tuple(steps), _left(before), _left(after))
 
 

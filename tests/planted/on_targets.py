@@ -86,10 +86,6 @@ def _fit(data: Any, example: str, place: str) -> None:
         # Memory kinds of arguments are dropped there; activations are moved.
         data["step"]["train"]["args"]["slots"] = "device"
         data["memory"]["offload"] = ["activations"]
-    if place == "slices" and example == "remat":
-        data["deviations"] = [
-            {"rule": "SHD211", "reason": "sums of this size are cut into unequal parts between slices"}
-        ]
     if place in ("cuda", "hosts") and example == "remat":
         _grow_batch(data, 4)
 

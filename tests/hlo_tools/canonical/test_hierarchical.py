@@ -127,3 +127,32 @@ def test_a_step_that_is_missing_is_a_remainder() -> None:
     after = in_steps(TWO + PACKINGS["concatenated"], TWO_ARGUMENTS).replace(GATHER, "")
     found = explained(sums(1280, 768), after)
     assert not found.complete and found.remainder_elements > 2048
+
+
+def aligned(size: int = 2048, permuted: str = "%tail") -> str:
+    """Shards of 1028 where 1024 are an equal part: the last 4 of the device before stand in front of each."""
+    steps = (
+        f"  %x0 = f32[{size}] parameter(0)\n  %zero = f32[] constant(0)\n"
+        f"  %whole = f32[2056] pad(%x0, %zero), padding=0_{2056 - size}\n"
+        f"  %long = {SCATTER.replace('f32[1024]', 'f32[1028]')}\n"
+        "  %tail = f32[4] slice(%long), slice={[1024:1028]}\n  %other = f32[4] slice(%x0), slice={[0:4]}\n"
+        f"  %before = f32[4] collective-permute({permuted}), channel_id=7, source_target_pairs={{{{0,1}}}}\n"
+        "  %joined = f32[1032] concatenate(%before, %long), dimensions={0}\n"
+        "  %me = u32[] partition-id()\n  %part = f32[1024] dynamic-slice(%joined, %me), dynamic_slice_sizes={1024}\n"
+    )
+    return module(2, f"x0: f32[{size}]", steps + exchange("ALL_REDUCE", "%part", "f32[1024]") + GATHER + END)
+
+
+def test_shards_that_are_aligned_between_the_steps() -> None:
+    found = explained(sums(2048), aligned())
+    assert found.complete and found.used() == {"hierarchical": 1}
+    (step,) = found.steps
+    assert step.elements_before == step.elements_after == 2048
+
+
+def test_shards_that_do_not_make_up_the_array_are_a_remainder() -> None:
+    assert not explained(sums(2040), aligned(2040)).complete
+
+
+def test_a_permute_of_something_else_aligns_nothing() -> None:
+    assert not explained(sums(2048), aligned(permuted="%other")).complete

@@ -1,7 +1,8 @@
 """`shard_map` runs with its check of replication switched off.
 
 ## What it does
-Reports `check_vma=False` and `check_rep=False` in a `shard_map`, for another look.
+Reports `check_vma=False` and `check_rep=False` in a `shard_map` that is split along an axis which one of its out_specs
+leaves out, for another look.
 
 ## Why is this bad?
 The check proves that what an out_spec calls replicated is the same on every device, and gives `psum` its right
@@ -19,8 +20,9 @@ silence (https://github.com/jax-ml/jax/issues/19175, https://github.com/jax-ml/j
         return jax.lax.pmean(x.mean(keepdims=True), "x")
 
 ## What stays clean
-Bodies that call Pallas kernels, FFI or callbacks (the check knows nothing of what they give) or that are not in sight,
-switches that come in by a variable, arguments that come in whole on every device (`in_specs=P()`), tests.
+Outputs that are split along every axis that the arguments are split along (nothing is called replicated), specs that
+are not written out, bodies that call Pallas kernels, FFI or callbacks (the check knows nothing of what they give) or
+that are not in sight, switches that come in by a variable, tests.
 
 ## References
 - https://docs.jax.dev/en/latest/notebooks/shard_map.html
@@ -35,7 +37,7 @@ from ..axes import SHARD_MAPS, spec_call
 from ..facts import FileFacts
 from ..records import Call
 from ..rule import Example, SourceRule
-from ..values.value import dotted
+from ..values.value import Value, dotted
 
 _SWITCHES = ("check_vma", "check_rep")
 _UNCHECKED = ("pallas_call", "pure_callback", "io_callback", "ffi_call", "custom_partitioning", "kernel")
@@ -50,24 +52,48 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             if name not in SHARD_MAPS and given not in SHARD_MAPS and facts.callee(call).name not in SHARD_MAPS:
                 continue
             off = next((each for each in _SWITCHES if facts.constant(call.keywords.get(each)) is False), None)
-            if off is None or _splits_nothing(facts, call) or _needs_it(facts, call, given is not None):
+            if off is None or not (axes := _replicated(facts, call)) or _needs_it(facts, call, given is not None):
                 continue
             yield facts.finding(
                 RULE,
                 call.node,
-                f"{off}=False: nothing proves that what is called replicated is the same on every device",
+                f"{off}=False: nothing proves that what is called replicated along {' and '.join(axes)} is so",
                 subject=f"{function.name}: {off}=False",
                 help="leave the check on, or say here why the body cannot be checked",
             )
 
 
-def _splits_nothing(facts: FileFacts, call: Call) -> bool:
-    """Whether all arguments come in whole: `in_specs=P()`."""
-    specs = call.keywords.get("in_specs") or (call.args[2] if len(call.args) > 2 else None)
-    if specs is None:
-        return False
-    found = [spec_call(facts, each) for each in (specs.args if specs.op == "tuple" else (specs,))]
-    return bool(found) and all(each is not None and not each.args for each in found)
+def _replicated(facts: FileFacts, call: Call) -> list[str]:
+    """The axes that arguments are split along, and an output is not; none where a spec is not written out."""
+    given, made = (
+        _specs(facts, call.keywords.get(name) or (call.args[at] if len(call.args) > at else None))
+        for name, at in (("in_specs", 2), ("out_specs", 3))
+    )
+    if not given or not made:
+        return []
+    return sorted({axis for spec in made for axis in frozenset().union(*given) - spec})
+
+
+def _specs(facts: FileFacts, value: Value | None) -> list[frozenset[str]] | None:
+    """The axes in each partition spec of a tuple of them; None where one is not known."""
+    if value is None:
+        return None
+    if value.op in ("tuple", "list"):
+        parts = [_specs(facts, each) for each in value.args]
+        return None if any(each is None for each in parts) else [spec for each in parts for spec in each or ()]
+    made = spec_call(facts, value)
+    axes = [_axes(facts, each) for each in made.args] if made is not None else [None]
+    return None if any(each is None for each in axes) else [frozenset().union(*(each or () for each in axes))]
+
+
+def _axes(facts: FileFacts, value: Value) -> frozenset[str] | None:
+    """The axes that one dimension is split along, by what is written there; None where that may be several or none."""
+    if value.op in ("tuple", "list"):
+        parts = [_axes(facts, each) for each in value.args]
+        return None if any(each is None for each in parts) else frozenset().union(*(each or () for each in parts))
+    if facts.constant(value) is None:
+        return frozenset()
+    return facts.strings(value)
 
 
 def _needs_it(facts: FileFacts, call: Call, partial: bool) -> bool:
@@ -131,23 +157,19 @@ assert shards == [0.5, 2.5]
         """
         from jax.experimental.shard_map import shard_map
         from jax.sharding import PartitionSpec as P
-        from bodies import total
 
         def make(mesh):
             def body(x):
-                return total(x) + twice(x)
+                return total(x), twice(x)
 
-            return shard_map(twice, mesh, in_specs=(P("x"),), out_specs=P("x"), check_rep=False)  # bad
+            return shard_map(body, mesh, in_specs=(P("x"),), out_specs=(P(), P("x")), check_rep=False)  # bad
+
+        def total(x):
+            return x.sum(keepdims=True)
 
         def twice(x):
             return x * 2
         """,
-        files={
-            "bodies.py": """
-            def total(x):
-                return x.sum(keepdims=True)
-            """
-        },
         also=("removed-jax-api",),
     ),
     Example(
@@ -157,10 +179,13 @@ assert shards == [0.5, 2.5]
         from jax.sharding import PartitionSpec as P
 
         CHECK = False
+        ROWS = "x"
         sharded = jax.shard_map
 
         def run(mesh, x):
-            return sharded(lambda v: v + 1, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=CHECK)(x)  # bad
+            return sharded(  # bad
+                lambda v: v.sum(1), mesh=mesh, in_specs=P(ROWS, ("y", "z")), out_specs=P(ROWS, "y"), check_vma=CHECK
+            )(x)
         """,
         also=("jit-rebuilt-per-call",),
     ),
@@ -196,7 +221,7 @@ GOOD = (
             return pl.pallas_call(double, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
 
         def make(mesh):
-            return jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False)
+            return jax.shard_map(body, mesh=mesh, in_specs=P("x"), out_specs=P(), check_vma=False)
         """,
     ),
     Example(
@@ -206,7 +231,7 @@ GOOD = (
         from jax.sharding import PartitionSpec as P
 
         def make(f, mesh, check):
-            return jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=check)
+            return jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P(), check_vma=check)
         """,
     ),
     Example(
@@ -220,13 +245,39 @@ GOOD = (
         """,
     ),
     Example(
+        "outputs are split like the arguments",
+        """
+        import jax
+        import jax.numpy as jnp
+        from jax.sharding import PartitionSpec as P
+
+        def join(mesh, q, k):
+            local = lambda a, b: (jnp.concatenate([a, b], axis=-1), a)
+            made = (P("x", "y"), P(("y", "x")))
+            return jax.shard_map(local, mesh=mesh, in_specs=(P("x", "y"),) * 2, out_specs=made, check_vma=False)
+
+        def swap(mesh):
+            return jax.shard_map(
+                lambda a: a.T, mesh=mesh, in_specs=(P("x", "y"),), out_specs=P("y", ("x",)), check_vma=False
+            )
+
+        def like(mesh, spec):
+            return jax.shard_map(lambda a: a * 2, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+
+        def scaled(mesh, axis):
+            return jax.shard_map(
+                lambda a, b: a * b, mesh=mesh, in_specs=(P(axis), P("x")), out_specs=P(axis, "x"), check_vma=False
+            )
+        """,
+    ),
+    Example(
         "a body that is not in sight",
         """
         import jax
         from jax.sharding import PartitionSpec as P
 
         def make(f, mesh):
-            return jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=False)
+            return jax.shard_map(f, mesh=mesh, in_specs=P("x"), out_specs=P(), check_vma=False)
         """,
     ),
 )

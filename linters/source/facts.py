@@ -49,7 +49,7 @@ Value in terms of the arguments (None where unknown). A name of an enclosing fun
 - `facts.is_key(value)`, `facts.key_uses(function)`: what consumes PRNG keys; keys.py has `varies` and `together` too.
 - `facts.repeated(function)`: the place of a loop on the host that comes to call it. `facts.starts_backend(call)`.
 - `facts.is_test`: the file is a test.
-- `facts.text(node)`: the source of a node on one line, shortened.
+- `facts.text(node)`: the source of a node on one line, shortened. `facts.line(node)`: its line as a message says it.
 - `facts.finding(rule, node, message, ...)`: a Finding at that node.
 """
 
@@ -175,6 +175,16 @@ class FileFacts:
             return None
         data = self.source.lines[line - 1].encode("utf-8", "surrogatepass")
         return data[node.col_offset : node.end_col_offset].decode("utf-8", "replace")  # type: ignore[attr-defined]
+
+    def line(self, node: ast.AST | None) -> str:
+        """The line of a node as a message says it: `line 12`, in a notebook `line 2 of cell 5`."""
+        if not hasattr(node, "lineno"):
+            return "another line"
+        place = self.source.place(node)
+        notebook = self.source.notebook
+        if notebook is not None:
+            place = notebook.locate(place)
+        return f"line {place.line}" if place.cell is None else f"line {place.line} of cell {place.cell}"
 
     def location(self, node: ast.AST) -> Location:
         """The place of a node, in the text (a notebook's cells are told apart when a report is made)."""

@@ -66,7 +66,6 @@ def _kept(each: Rebuilt, loop: Loop) -> bool:
 
 
 def _finding(facts: FileFacts, each: Rebuilt, loop: Loop, depends: bool) -> Finding:
-    line = getattr(loop.node, "lineno", "?")
     if depends:
         help = "pass what changes as an argument, and compile one function before the loop"
     else:
@@ -74,7 +73,7 @@ def _finding(facts: FileFacts, each: Rebuilt, loop: Loop, depends: bool) -> Find
     return facts.finding(
         RULE,
         each.call.node,
-        f"{each.what} is compiled again in every round of the loop on line {line}",
+        f"{each.what} is compiled again in every round of the loop on {facts.line(loop.node)}",
         subject=f"{each.function.name}: {facts.text(each.call.node)}",
         help=help,
         confidence="likely" if depends else "certain",

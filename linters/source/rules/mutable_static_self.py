@@ -105,8 +105,8 @@ def _stale(facts: FileFacts, jit: Jit, function: Function, owner: Class, sure: b
         yield facts.finding(
             RULE,
             jit.call.node,
-            f"{owner.name}.{function.name} is compiled with the {name} of the first call: {where} changes it on line "
-            f"{getattr(store.node, 'lineno', '?')}, and the compiled program never sees that",
+            f"{owner.name}.{function.name} is compiled with the {name} of the first call: {where} changes it on "
+            f"{facts.line(store.node)}, and the compiled program never sees that",
             subject=f"{owner.name}.{function.name}: {name}",
             help=f"pass {name} as an argument, or make {owner.name} a pytree and leave `self` traced",
             confidence="certain" if sure and store.kind == "attribute" else "likely",

@@ -241,13 +241,13 @@ def _path(statement: ast.AST, wanted: ast.AST) -> list[ast.AST]:
 
 def _read(facts: FileFacts, gone: Gone, how: str, read: Record) -> Finding:
     called = facts.text(getattr(gone.call.node, "func", gone.call.node))
-    line = getattr(gone.call.node, "lineno", "?")
     first = "the first round of the loop" if gone.round is not None else "it"
     sure = gone.plain and getattr(read, "value", None) is gone.value
     return facts.finding(
         RULE,
         read.node if isinstance(read.node, ast.expr) else read.statement or read.node,
-        f"{facts.text(read.node)} is read here, but {called} on line {line} took {how}: {first} has deleted it",
+        f"{facts.text(read.node)} is read here, but {called} on {facts.line(gone.call.node)} took {how}: "
+        f"{first} has deleted it",
         subject=f"{read.function.name}: {facts.text(read.node)} after {called}",
         help="bind the result to the same name, read it before the call, or pass a copy",
         confidence="certain" if sure and not _perhaps(gone.call, read) else "likely",

@@ -25,9 +25,10 @@ that was busy for 99 % of the time was so for less than 85 %).
     history = jax.device_get(history)
 
 ## What stays clean
-Reads under a condition (`if step % 100 == 0`), after the loop, of an earlier round (the queue stays filled), of host
+Reads under a condition (`if step % 100 == 0`), those of a loop that stands under one, after the loop, of an earlier
+round (the queue stays filled), of host
 values; results that the next round needs on the host (an environment's action, a test that ends the loop, a result that
-is handed on); waits that are timed; loops over a few constants; tests and benchmarks.
+is handed on); waits that are timed, loops that sleep; loops over a few constants; tests and benchmarks.
 
 ## References
 - https://docs.jax.dev/en/latest/async_dispatch.html
@@ -89,8 +90,8 @@ def _function(facts: FileFacts, function: Function) -> Iterator[Finding]:
                 loop = around[0]
                 if loop is None or not unconditional(record.block) or source.block.loop is not None:
                     continue
-                where, straight = f"in every round of the loop on line {getattr(loop.node, 'lineno', '?')}", False
-            elif not unconditional(record.block, loop):
+                where, straight = f"in every round of the loop on {facts.line(loop.node)}", False
+            elif not unconditional(record.block, loop) or _now_and_then(loop) or _rests(facts, function, loop):
                 continue
             else:
                 if id(loop) not in needs:
@@ -167,6 +168,16 @@ def _handed_on(facts: FileFacts, record: Call | Branch) -> bool:
     return isinstance(record, Call) and any(
         each.kind == "yield" and holds(each.value, record.result) for each in record.function.returns
     )
+
+
+def _now_and_then(loop: Loop) -> bool:
+    """Whether a loop runs in some rounds only of one round it: an evaluation every so many steps."""
+    return any(not unconditional(loop.block, outer) for outer in loop.block.loops())
+
+
+def _rests(facts: FileFacts, function: Function, loop: Loop) -> bool:
+    """Whether each round of a loop sleeps: it is not to be fast."""
+    return any(facts.callee(call).name == "time.sleep" and loop in list(call.block.loops()) for call in function.calls)
 
 
 def _timed(facts: FileFacts, function: Function, loop: Loop) -> bool:
@@ -398,6 +409,32 @@ GOOD = (
             return state
         """,
         run="measure(jnp.ones(2), 2)\nepochs(jnp.ones(2), [jnp.ones(2)], 3)",
+    ),
+    Example(
+        "an evaluation every so many steps, and a loop that is there to be watched",
+        """
+        import time
+        import jax
+        import jax.numpy as jnp
+
+        step = jax.jit(lambda s, b: (s + b, b.mean()))
+        evaluate = jax.jit(lambda s, b: jnp.abs(s - b).max())
+
+        def train(state, batches, held_out, every=100):
+            for number, batch in enumerate(batches):
+                state, _ = step(state, batch)
+                if number % every == 0:
+                    for name, split in held_out.items():
+                        print(name, float(evaluate(state, split)))
+            return state
+
+        def watch(state, rounds):
+            for _ in range(rounds):
+                time.sleep(0.001)
+                state, loss = step(state, state)
+                print(float(loss))
+        """,
+        run="watch(train(jnp.ones(2), [jnp.ones(2)] * 3, {'test': jnp.ones(2)}), 2)",
     ),
     Example(
         "results that go out as they come",

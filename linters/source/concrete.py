@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .records import Block, Branch
 from .traced import Traced
-from .values.value import Value
+from .values.value import Value, dotted
 
 if TYPE_CHECKING:
     from .facts import FileFacts
@@ -33,7 +33,9 @@ def may_be_concrete(facts: FileFacts, block: Block) -> bool:
             continue
         if each.arm == "with" and guard.op == "call" and facts.callee(guard.data).name in _CONCRETE:
             return True
-        if asks_type(guard) or _is_off(guard, each.arm) or (each.arm == "then" and _asks_for_none(facts, guard)):
+        if asks_type(guard) or _is_off(guard, each.arm):
+            return True
+        if each.arm == "then" and (_asks_for_none(facts, guard) or _asks_for_scalar(guard)):
             return True
     return False
 
@@ -56,13 +58,28 @@ def _is_off(guard: Value, arm: str) -> bool:
     return any(each.op == "const" and bool(each.data) != (arm == "then") for each in settings)
 
 
+def _asks_for_scalar(guard: Value) -> bool:
+    """`x.ndim == 0`: what has no dimensions may well be a number of Python, or never come under this transform."""
+    if guard.op != "compare" or guard.data != ("Eq",):
+        return False
+    asked, number = guard.args
+    name = asked.data if asked.op == "attr" else dotted(asked.data.func) if asked.op == "call" else None
+    last = str(name).rpartition(".")[2]
+    if number.op == "const":
+        return last == "ndim" and number.data == 0
+    return last == "shape" and number.op == "tuple" and not number.args
+
+
 def _asks_for_none(facts: FileFacts, guard: Value) -> bool:
-    """`p is None` of a parameter of which tracing knows nothing: behind it is what may never be traced."""
+    """`p is None` of a parameter of which tracing knows nothing: behind it is what may never be traced.
+
+    That is so too of a function on the host round the traced one: which of its calls leads here is not known.
+    """
     if guard.op != "compare" or guard.data != ("Is",) or guard.args[0].op != "param":
         return False
     function = guard.args[0].data.function
     traced = facts.traced(function)
-    return traced is not None and traced.direct and facts.kind(guard.args[0]) == "unknown"
+    return (traced is None or traced.direct) and facts.kind(guard.args[0]) == "unknown"
 
 
 def is_sure(traced: Traced) -> bool:

@@ -27,8 +27,9 @@ that should pick the program with `static_argnames`.
 
 ## What stays clean
 Questions that tracing can answer: shapes, dtypes, `len`, `isinstance`, `is None`, membership, static arguments, values
-bound by partial, configuration, fields of modules. A bare parameter in a condition is reported only where its
-annotation says that it is an array or a number: it may be a dictionary or None.
+bound by partial, configuration, fields of modules. Arms that a traced call may never come to: behind `isinstance`,
+`x.ndim == 0`, or `p is None` of a function round the traced one. A bare parameter in a condition is reported only where
+its annotation says that it is an array or a number: it may be a dictionary or None.
 
 ## References
 - https://docs.jax.dev/en/latest/errors.html#jax.errors.TracerBoolConversionError
@@ -318,6 +319,33 @@ GOOD = (
             return x
         """,
         run="scaled(jnp.ones(2), 3.0)",
+    ),
+    Example(
+        "arms that only the host comes to",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def scaled(position, known=None):
+            def scale(position):
+                size = known
+                if known is None:
+                    size = jnp.abs(position).max()
+                    if size < 0.5:
+                        size = 0.5
+                return position / size
+
+            return scale(position) if known is None else jax.jit(scale)(position)
+
+        def overlap(inside, union):
+            ratio = inside / union
+            if ratio.ndim == 0:
+                ratio = 1.0 if jnp.isclose(union, 0) else ratio
+            return ratio
+
+        ratios = jax.vmap(overlap)
+        """,
+        run="scaled(jnp.ones(2)), scaled(jnp.ones(2), 2.0), ratios(jnp.ones((2, 2)), jnp.ones((2, 2)))",
     ),
     Example(
         "specs of None, defaults that nobody replaces",

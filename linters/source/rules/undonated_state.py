@@ -22,8 +22,9 @@ Whether the compiler could use the memory is known after lowering only: `contrac
         ...
 
 ## What stays clean
-Steps that evaluate, arithmetic on a single array, functions whose callers read the old state after the call, donation
-that is computed elsewhere, functions inside compiled code, `flax.nnx.jit` (modules are updated in place), tests.
+Steps that evaluate, arithmetic on a single array, functions whose callers read the old state after the call or may run
+again on it, donation that is computed elsewhere or a choice of the caller, functions inside compiled code or called
+there, `flax.nnx.jit` (modules are updated in place), tests.
 
 ## References
 - https://docs.jax.dev/en/latest/buffer_donation.html
@@ -32,13 +33,15 @@ that is computed elsewhere, functions inside compiled code, `flax.nnx.jit` (modu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..jits import Jit, jits
+from ..records import Call, Function
 from ..rule import Example, SourceRule
 from ..updates import donation_options, outputs, updated
+from ..values.value import Value
 
 _DONATE = frozenset({"jax.jit", "jax.pjit", "jax.experimental.pjit.pjit", "jax.pmap", "equinox.filter_jit"})
 
@@ -50,7 +53,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         names = {updated(facts, each) for each in outputs(facts, jit)} - {None}
         static = facts.jit_options(jit.callee).static_names or frozenset()
         found = sorted(each for each in names if each is not None and each not in static and each != "self")
-        if not found or _kept(facts, jit):
+        if not found or _has_a_choice(facts, jit) or any(_keeps(facts, *each, found) for each in _calls(facts, jit)):
             continue
         yield facts.finding(
             RULE,
@@ -62,18 +65,45 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         )
 
 
-def _kept(facts: FileFacts, jit: Jit) -> bool:
-    """Whether a caller in this file still reads an argument after the call."""
+def _has_a_choice(facts: FileFacts, jit: Jit) -> bool:
+    """Whether the same function is compiled with donation too, in the other arm of somebody's choice."""
+    id = getattr(jit.callee.function, "id", None)
+    others = (each for each in jits(facts, _DONATE) if donation_options(each))
+    return any(each.callee.function is not None and each.callee.function.id == id for each in others)
+
+
+def _calls(facts: FileFacts, jit: Jit) -> Iterator[tuple[Function, Call]]:
+    """The calls of a compiled function in this file."""
     for function in facts.functions:
         for call in function.calls:
             wrapped = facts.callee(call).jit
-            if wrapped is None or wrapped.value is not jit.wrapped.value:
-                continue
-            given = {id(each) for each in call.args[:1] if each.op not in ("const", "name")}
-            later = (each for each in function.reads if each.order > call.order)
-            if any(id(each.value) in given and each.statement is not call.statement for each in later):
-                return True
-    return False
+            if wrapped is not None and wrapped.value is jit.wrapped.value:
+                yield function, call
+
+
+def _keeps(facts: FileFacts, function: Function, call: Call, names: list[str]) -> bool:
+    """Whether the old state is needed after a call, or the call stands in compiled code, where nothing is donated.
+
+    It is needed where it is read again, and where it belongs to the code round a function that can run twice.
+    """
+    if facts.traced(function) is not None:
+        return True
+    given = {id(each) for each in call.args[:1] if each.op not in ("const", "name")}
+    later = (each for each in function.reads if each.order > call.order)
+    if any(id(each.value) in given and each.statement is not call.statement for each in later):
+        return True
+    if function.is_module or any(each.kind in ("nonlocal", "global") for each in function.stores):
+        return False
+    arguments = facts.arguments(call)
+    states = [arguments[name] for name in names if name in arguments]
+    return any(_maker(each) not in (None, function) for each in states)
+
+
+def _maker(value: Value) -> Function | None:
+    """The function whose parameter or call a value is a part of; None where that is not known."""
+    while value.op in ("attr", "item"):
+        value = value.args[0]
+    return value.data.function if value.op in ("param", "call") else None
 
 
 BAD = (
@@ -191,6 +221,53 @@ GOOD = (
             return jax.tree.map(lambda new, old: jnp.where(jnp.abs(new).max() < 3, new, old), tried, params)
         """,
         run="search({'w': jnp.ones(2)}, jnp.ones((2, 2)))",
+    ),
+    Example(
+        "the caller has the choice; a measurement runs again on the same state",
+        """
+        import time
+        import jax
+        import optax
+
+        def make(tx, loss, donate):
+            def step(params, opt_state, batch):
+                updates, opt_state = tx.update(jax.grad(loss)(params, batch), opt_state, params)
+                return optax.apply_updates(params, updates), opt_state
+
+            if donate:
+                return jax.jit(step, donate_argnames=("params", "opt_state"))
+            return jax.jit(step)
+
+        def seconds(f, tries=3):
+            start = time.perf_counter()
+            for _ in range(tries):
+                jax.block_until_ready(f())
+            return (time.perf_counter() - start) / tries
+
+        def measure(loss, params, batch):
+            step = jax.jit(lambda p, b: jax.tree.map(lambda x, g: x - g, p, jax.grad(loss)(p, b)))
+            return seconds(lambda: step(params, batch))
+        """,
+        run="measure(lambda p, b: (p[0] * b).sum(), [jax.numpy.ones(2)], 2.0)",
+    ),
+    Example(
+        "compiled, and called in a program that is compiled as a whole",
+        """
+        import jax
+        import optax
+
+        def fit(tx, loss, params, batches):
+            def step(params, opt_state, batch):
+                updates, opt_state = tx.update(jax.grad(loss)(params, batch), opt_state, params)
+                return optax.apply_updates(params, updates), opt_state
+
+            fast = jax.jit(step)
+
+            def body(carry, batch):
+                return fast(*carry, batch), None
+
+            return jax.lax.scan(body, (params, tx.init(params)), batches)[0]
+        """,
     ),
     Example(
         "inside a compiled function, and modules",

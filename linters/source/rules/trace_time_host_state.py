@@ -23,9 +23,10 @@ Host state that the program needs is an argument; what has to be read while it r
 `jax.experimental.io_callback`.
 
 ## What stays clean
-Host functions and callbacks; generators of NumPy with a seed of their own, which give a table that is meant to be
-constant; settings of the environment that are only asked for, names and messages; functions that only `grad` or
-`vmap` run, which read anew in every call; `jax.random`.
+Host functions and callbacks; a function without arguments that no loop calls (it makes the data of one run); generators
+of NumPy with a seed of their own, which give a table that is meant to be constant; settings of the environment that are
+only asked for, names and messages; functions that only `grad` or `vmap` run, which read anew in every call;
+`jax.random`.
 
 ## References
 - https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions
@@ -41,6 +42,7 @@ from ..concrete import is_sure, may_be_concrete
 from ..facts import FileFacts
 from ..records import Function, Record
 from ..rule import Example, SourceRule
+from ..traced import Traced
 from ..values.value import dotted
 
 _CLOCKS = frozenset(
@@ -69,7 +71,7 @@ _ENVIRONMENT = frozenset({"os.getenv", "os.environ.get", "os.environ.setdefault"
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function in facts.functions:
         traced = facts.traced(function)
-        if traced is None or not traced.staged:
+        if traced is None or not traced.staged or _runs_once(facts, function, traced):
             continue
         for record, what, kept in _reads(facts, function):
             if may_be_concrete(facts, record.block):
@@ -83,6 +85,11 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 help="pass it in as an argument; for chance, pass a key and use jax.random",
                 confidence="certain" if is_sure(traced) else "likely",
             )
+
+
+def _runs_once(facts: FileFacts, function: Function, traced: Traced) -> bool:
+    """Whether a compiled function takes nothing, so makes the same in every call, and no loop calls it: a set-up."""
+    return traced.direct and not function.parameters and facts.repeated(function) is None
 
 
 def _reads(facts: FileFacts, function: Function) -> Iterator[tuple[Record, str, str]]:
@@ -253,6 +260,21 @@ GOOD = (
                 return x + 1
         """,
         run="step(1.0)",
+    ),
+    Example(
+        "data of one run, made by a function that takes nothing",
+        """
+        import jax
+        import numpy as np
+
+        def make():
+            key = jax.random.key(np.random.randint(0, 256))
+            return jax.random.normal(key, (2, 3))
+
+        made = jax.jit(make)
+        data = made()
+        """,
+        run="data + 1",
     ),
     Example(
         "grad alone runs the function anew in every call",

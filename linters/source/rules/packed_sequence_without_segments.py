@@ -19,7 +19,8 @@ https://github.com/huggingface/nanoVLM/issues/204).
         return jax.nn.dot_product_attention(q, k, v, mask=same, is_causal=True)
 
 ## What stays clean
-Calls that get the segment ids, a mask or bias made of them, or a mask from elsewhere; calls with starred arguments;
+Calls that get the segment ids, a mask or bias made of them, a mask from elsewhere, the lengths or starts of the
+documents, or weights that were masked before; calls with starred arguments;
 functions with a second attention that does get them; tests. Whether documents really stay apart only a run shows:
 change one of them, and look whether the outputs of another move.
 
@@ -45,7 +46,8 @@ _ATTENDS = re.compile(
     r"^_?((self_|causal_|multi_?head_|grouped_query_)?(attention|attn|mha|sdpa)|\w*(dot_product|flash|splash)_attention)$",
     re.I,
 )
-_MASKS = re.compile(r"mask|bias|segment|causal_offset|lengths?", re.I)
+_MASKS = re.compile(r"mask|bias|segment|causal_offset|lengths?|seq_?lens|start_loc|cu_seq|indptr", re.I)
+_WEIGHED = re.compile(r"(^|_)(probs|probabilities|scores|logits)$|att(entio)?n_weights$", re.I)
 _CAUSAL = frozenset({"make_causal_mask", "tril", "tri"})
 
 
@@ -119,18 +121,18 @@ def _is_told(facts: FileFacts, call: Call, segments: list[Value]) -> bool:
 
 
 def _is_masked(facts: FileFacts, call: Call) -> bool:
-    """Whether a mask or bias that is more than causal goes into a call."""
+    """Whether a mask or bias that is more than causal goes into a call, or weights that masks went into before."""
     for name, value in call.keywords.items():
         if name is not None and _MASKS.search(name) and not _is_causal(facts, value):
             return True
+    written = [getattr(each, "attr", None) or getattr(each, "id", "") for each in getattr(call.node, "args", ())]
+    if any(_MASKS.search(name) or _WEIGHED.search(name) for name in written):
+        return True
     return any(_is_mask_argument(facts, each) for each in call.args)
 
 
 def _is_mask_argument(facts: FileFacts, value: Value) -> bool:
-    """Whether a positional argument is called a mask or bias, and not a causal one."""
-    name = value.data.name if value.op == "param" else value.data if value.op == "attr" else ""
-    if isinstance(name, str) and _MASKS.search(name):
-        return True
+    """Whether a positional argument is made as a mask, and not as a causal one."""
     made = applied(facts, value)
     return made is not None and "mask" in made.name and made.name not in _CAUSAL
 
@@ -248,6 +250,15 @@ GOOD = (
         def weighed(compute_local_attention, scores, v, segment_ids):
             scores = jnp.where(segment_ids == segment_ids.T, scores, -1e9)
             return compute_local_attention(jax.nn.softmax(scores), v)
+
+        def in_two_steps(compute_local_attention, qk_product, apply_mask, q, k, v, segment_ids):
+            attn_weights = apply_mask(qk_product(q, k), segment_ids)
+            return compute_local_attention(attn_weights, v)
+
+        def ragged(run_attention, q, k, v, batch, metadata):
+            weights = batch["segment_ids"] > 0
+            query_start_loc = jnp.pad(metadata.starts, 1)
+            return run_attention(q, k, v, query_start_loc) * weights
         """,
         run=("x = jnp.ones((1, 4, 1, 8))\nblock(x, x, x, jnp.ones((1, 1, 4, 4), bool), jnp.ones((1, 4)))"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .formulas import applied, unshaped
+from .formulas import applied, is_differentiated, unshaped
 from .records import Call, Function
 from .summary import FunctionSummary
 from .values.value import Value
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .facts import FileFacts
 
 _OWN_RULES = ("custom_vjp", "custom_jvp", "defvjp", "defjvp", "pallas_call", "kernel(", "callback(", "while_loop(")
+# A solver with one of these gets its derivative from the equations that its solution holds, not from its steps.
+_IMPLICIT = ("implicit_diff", "implicit_adjoint", "custom_root", "custom_fixed_point", "custom_linear_solve")
 _AFTERWARDS = re.compile(
     r"(^|_)(grads?|gradients?|updates?|mu|nu|momentum|optimizer|accuracy|metrics?|eval\w*)(_|$)", re.I
 )
@@ -28,7 +30,12 @@ _SAME = _REDUCES | {"maximum", "minimum", "add", "multiply", "subtract", "clip",
 
 
 def has_no_gradient(facts: FileFacts, function: Function) -> bool:
-    """Whether JAX takes no derivative through a function: it has rules of its own, or handles gradients itself."""
+    """Whether JAX takes no derivative through a function.
+
+    It has rules of its own, or handles gradients itself, or is a step of a solver that is differentiated implicitly.
+    """
+    if any(mark in facts.source.text for mark in _IMPLICIT) and not is_differentiated(facts, function):
+        return True
     for each in function.chain():
         if each.is_module:
             return each is function

@@ -24,8 +24,8 @@ For this one there is `jax.scipy.special.entr` as well.
 ## What stays clean
 Arms whose own argument is made safe first (another `where`, `maximum`, `clip`, an epsilon), conditions that have
 nothing to do with the argument, arms behind `stop_gradient`, forward and backward passes of custom derivatives,
-kernels, loops that have no gradient, counts and other whole numbers, code that handles gradients after they were taken,
-and arms beside one that is nan or infinite itself.
+kernels, loops that have no gradient, steps of solvers that are differentiated implicitly, counts and other whole
+numbers, code that handles gradients after they were taken, and arms beside one that is nan or infinite itself.
 
 ## References
 - https://docs.jax.dev/en/latest/faq.html#gradients-contain-nan-where-using-where
@@ -390,6 +390,27 @@ GOOD = (
             norm = jnp.sqrt(sum(jnp.sum(g * g) for g in grads))
             return [jnp.where(norm > 1.0, g / norm, g) for g in grads]
         """,
+    ),
+    Example(
+        "a solver that is differentiated through the equations of its solution",
+        """
+        import dataclasses
+        import jax
+        import jax.numpy as jnp
+
+        @dataclasses.dataclass
+        class Descent:
+            matrix: jax.Array
+            implicit_diff: bool = True
+
+            def run(self, x, rounds):
+                return jax.lax.fori_loop(0, rounds, lambda _, x: step(self.matrix, x), x)
+
+        def step(matrix, x):
+            slope = jnp.diag(matrix)
+            return x - jnp.where(slope == 0, 0.0, (matrix @ x) / slope)
+        """,
+        run="Descent(jnp.eye(2)).run(jnp.ones(2), 3)",
     ),
     Example(
         "behind stop_gradient, and shapes",

@@ -10,6 +10,7 @@ from ..collectives import Collective, CollectiveLedger, collectives
 from ..module import HloModule
 from .between_slices import as_collective
 from .combined import parts_of
+from .known import is_known
 from .only_sliced import as_reduce_scatter
 from .windowed import folded
 
@@ -17,10 +18,10 @@ from .windowed import folded
 def canonical(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
     """The collectives of a module without the accidents of how a compiler spells them.
 
-    Combined collectives are split, collectives among one device or never executed are left out, a transfer between
-    slices is named by what it does, an all-reduce of which every device uses only its slice is a reduce-scatter, and
-    the permutes of a windowed einsum are the gather or scatter they make up. Raises ContractLintError for what cannot
-    be read.
+    Combined collectives are split; collectives among one device, never executed or of what every device knows are left
+    out; a transfer between slices is named by what it does, an all-reduce of which every device uses only its slice is
+    a reduce-scatter, and the permutes of a windowed einsum are the gather or scatter they make up. Raises
+    ContractLintError for what cannot be read.
     """
     return canonical_ledger(collectives(module, mesh))
 
@@ -32,7 +33,7 @@ def canonical_ledger(ledger: CollectiveLedger) -> CollectiveLedger:
 
 def _rows(rows: list[Collective]) -> Iterator[Collective]:
     for row in rows:
-        if row.count == 0 or row.group_size == 1:
+        if row.count == 0 or row.group_size == 1 or is_known(row):
             continue
         for part in parts_of(as_collective(row)):
             yield as_reduce_scatter(part)

@@ -179,3 +179,24 @@ def test_array_of_a_combined_sum_that_is_only_sliced_is_a_reduce_scatter(ledger:
         "(f32[4], f32[8])",
     )
     assert [kind for kind, *_ in kinds(ledger, text)] == ["reduce-scatter", "all-reduce"]
+
+
+@pytest.mark.parametrize(
+    ("line", "rows"),
+    [
+        pytest.param("%mine = f32[4] broadcast(%number), dimensions={}", 0, id="the device's number"),
+        pytest.param("%mine = f32[4] slice(%x), slice={[0:4]}", 1, id="the step's data"),
+        pytest.param("%mine = f32[4] rng(%zero, %one), distribution=rng_uniform", 1, id="chance"),
+        pytest.param("%mine = f32[4] fusion(%number, %one), kind=kLoop, calls=%add", 0, id="a fusion of it"),
+        pytest.param("%mine = f32[4] fusion(%number, %x), kind=kLoop, calls=%add", 1, id="a fusion with the data"),
+        pytest.param('%mine = f32[4] custom-call(%me), custom_call_target="f"', 1, id="something not looked into"),
+    ],
+)
+def test_gather_of_what_every_device_knows_is_left_out(ledger: Ledger, module: Text, line: str, rows: int) -> None:
+    text = module(
+        HEAD
+        + "  %me = u32[] partition-id()\n  %number = f32[] convert(%me)\n"
+        + "  %zero = f32[] constant(0)\n  %one = f32[] constant(1)\n"
+        + f"  {line}\n  ROOT %all = f32[8] all-gather(%mine), {SUM.partition(', to_apply')[0]}, dimensions={{0}}"
+    )
+    assert len(canonical_ledger(ledger(text)).rows) == rows

@@ -275,7 +275,7 @@ def test_accumulated_sum_of_stacked_layers(ledger: Ledger, loop: Text) -> None:
         """  %shard = f32[4] get-tuple-element(%c), index=1
   %total = f32[8] get-tuple-element(%c), index=2
   ROOT %out = (s32[], f32[4], f32[8]) tuple(%next, %shard, %total)""",
-        before=f"  %z = f32[24] broadcast(%zero), dimensions={{}}\n  %sum = f32[24] all-reduce(%z), {SUM}",
+        before=f"  %z = f32[24] pad(%y, %zero), padding=0_16\n  %sum = f32[24] all-reduce(%z), {SUM}",
     )
     (step,) = explain(ledger(inside), ledger(stacked)).steps
     assert (step.elements_before, step.elements_after) == (48, 24)

@@ -20,7 +20,7 @@ def value_of(instruction: Instruction) -> Instruction:
 
 
 def summands(results: Iterable[Instruction | None]) -> Iterator[list[Instruction]]:
-    """Groups of these results that are added to each other, directly or after moves; groups of one are left out."""
+    """Groups of these results that are added to each other, directly, moved or sliced; groups of one are left out."""
     members = [result for result in results if result is not None]
     leader: dict[int, int] = {}
 
@@ -43,16 +43,35 @@ def summands(results: Iterable[Instruction | None]) -> Iterator[list[Instruction
 
 def _additions_after(result: Instruction) -> Iterator[Instruction]:
     """The additions that a value runs into, through moves and through further additions, while it has one reader."""
-    value = result
+    for value in _readers(result):
+        if value.opcode == "add":
+            yield value
+        elif not _is_cut(value) and value.opcode not in MOVES:
+            return
+
+
+def cut_of(result: Instruction) -> tuple[int, ...]:
+    """What a value is cut by before it is added to another: results with the same cut keep the same part."""
+    for value in _readers(result):
+        if _is_cut(value):
+            return tuple(id(start) for start in value.operands[1:])
+        if value.opcode not in MOVES:
+            break
+    return ()
+
+
+def _is_cut(value: Instruction) -> bool:
+    return value.opcode == "dynamic-slice"
+
+
+def _readers(value: Instruction) -> Iterator[Instruction]:
+    """The one that reads a value, the one that reads that, and so on while there is just one."""
     for _ in range(_MAX_STEPS):
         users = value.users
         if len(users) != 1:
             return
         value = users[0]
-        if value.opcode == "add":
-            yield value
-        elif value.opcode not in MOVES:
-            return
+        yield value
 
 
 def is_unused(instruction: Instruction) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from contract_lint.hlo_tools.canonical import explain
 from contract_lint.hlo_tools.canonical.rewrites import REMOVALS, SPELLINGS
 
@@ -313,6 +314,26 @@ def test_reassociated_needs_results_that_are_added(ledger: Ledger, module: Text)
     once = ledger(module(HEAD + f"  %y = f32[8] negate(%x)\n  ROOT %s = f32[8] all-reduce(%y), {SUM}"))
     assert explain(ledger(added(module, "add")), once).used() == {"reassociated": 1}
     assert not explain(ledger(added(module, "multiply")), once).complete
+
+
+@pytest.mark.parametrize(("other", "whole"), [("%start", True), ("%end", False)])
+def test_reassociated_parts_are_the_same_parts(ledger: Ledger, module: Text, other: str, whole: bool) -> None:
+    parts = module(
+        HEAD
+        + "  %y = f32[8] negate(%x)\n  %table = s32[4] constant({0, 4, 0, 4})\n  %turned = s32[4] reverse(%table), "
+        + "dimensions={0}\n  %me = u32[] partition-id()\n"
+        + "  %cell = s32[1] dynamic-slice(%table, %me), dynamic_slice_sizes={1}\n  %start = s32[] reshape(%cell)\n"
+        + "  %last = s32[1] dynamic-slice(%turned, %me), dynamic_slice_sizes={1}\n  %end = s32[] reshape(%last)\n"
+        + f"  %s = f32[8] all-reduce(%x), {SUM}\n  %t = f32[8] all-reduce(%y), {SUM}\n"
+        + "  %mine = f32[4] dynamic-slice(%s, %start), dynamic_slice_sizes={4}\n"
+        + f"  %yours = f32[4] dynamic-slice(%t, {other}), dynamic_slice_sizes={{4}}\n"
+        + "  ROOT %both = f32[4] add(%mine, %yours)",
+        "f32[4]",
+    )
+    once = ledger(
+        module(HEAD + f"  ROOT %s = f32[4] reduce-scatter(%x), {GATHER}, to_apply=%add", "f32[4]"),
+    )
+    assert explain(ledger(parts), once).complete is whole
 
 
 def test_dead_needs_a_result_that_nobody_reads(ledger: Ledger, module: Text) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,9 @@ from ..contracts.finding import Finding, merge_targets, sort_key, tell_apart
 from ..contracts.load import LoadedContract
 from .registry import rules
 from .rule import Evidence
-from .verdict.causes import fold
+from .verdict.causes import LIMITS, fold
 from .verdict.contract_causes import fold_contract
-from .verdict.deviations import Verdict, accept
+from .verdict.deviations import Verdict, accept, is_accepted
 from .verdict.suppressions import suppress
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def judge(
     if loaded.contract is None:
         return judge_contract(loaded)
     steps = evidence_of(loaded, captures, run) if evidence is None else evidence
-    shown = [finding for each in _judged_apart(steps) for finding in fold(each)]
+    shown = [finding for each in _judged_apart(steps) for finding in fold(each, partial(is_accepted, loaded))]
     found = fold_contract(_contract_findings(loaded), shown)
     judged = {capture.manifest.provenance.target for capture in captures}
     complete = run and judged >= {entry.target for entry in loaded.contract.targets}
@@ -82,7 +83,10 @@ def _judge_step(evidence: StepEvidence) -> Iterable[Finding]:
 
 
 def _suppressed(loaded: LoadedContract, findings: list[Finding], kinds: Iterable[Evidence]) -> list[Finding]:
-    """The findings with the comments of the contract's files applied; what follows from a suppressed root is too."""
+    """The findings with the comments of the contract's files applied.
+
+    What follows from a suppressed root is suppressed with it; a broken limit stands for itself.
+    """
     texts = {path: text for path, text in loaded.document.texts.items() if "contract-lint" in text}
     if not texts:
         return findings
@@ -91,7 +95,10 @@ def _suppressed(loaded: LoadedContract, findings: list[Finding], kinds: Iterable
     for path, text in texts.items():
         findings = suppress(findings, path, text, judged=judged, known=known)
     hidden = {finding.fingerprint for finding in findings if finding.status == "suppressed"}
-    return [
-        replace(finding, status="suppressed") if finding.caused_by in hidden and finding.status == "new" else finding
-        for finding in findings
-    ]
+    return [_under_hidden(finding) if finding.caused_by in hidden else finding for finding in findings]
+
+
+def _under_hidden(finding: Finding) -> Finding:
+    if finding.status != "new":
+        return finding
+    return replace(finding, caused_by=None) if finding.code in LIMITS else replace(finding, status="suppressed")

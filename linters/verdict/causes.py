@@ -6,7 +6,7 @@ reported, but only the first is the thing to mend: consequences carry the root's
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 
 from ...contracts.finding import Finding
@@ -56,10 +56,22 @@ OWN_GROUP = ("SHD208",)
 """Causes that explain other collectives only where those are of the same kind and axes, or stand on the same line."""
 
 
-def fold(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings of one step on one target, each consequence pointing at its root."""
+LIMITS = ("MEM202", "MEM203", "MEM206", "MEM207", "MEM208", "MEM210", "SHD216")
+"""Limits that the contract or the device sets: one that is not kept is new even where its cause has been accepted."""
+
+
+def fold(findings: Iterable[Finding], accepted: Callable[[Finding], bool] = lambda _: False) -> list[Finding]:
+    """The findings of one step on one target, each consequence pointing at its root.
+
+    `accepted` says which findings a team has accepted; these explain no broken limit.
+    """
     found = list(findings)
     parents = {index: _cause(finding, found) for index, finding in enumerate(found)}
+    known = {index for index, finding in enumerate(found) if accepted(finding)}
+    settled = {index for index in parents if index in known or _root(index, parents) in known}
+    for index, finding in enumerate(found):
+        if settled and finding.code in LIMITS:
+            parents[index] = _cause(finding, found, settled)
     roots = {index: _root(index, parents) for index in parents}
     return [
         finding if roots[index] == index else replace(finding, caused_by=found[roots[index]].fingerprint)
@@ -67,8 +79,11 @@ def fold(findings: Iterable[Finding]) -> list[Finding]:
     ]
 
 
-def _cause(finding: Finding, found: list[Finding]) -> int | None:
-    """The index of the finding that explains this one: by rank of its code, a shared place or subject first."""
+def _cause(finding: Finding, found: list[Finding], settled: Set[int] = frozenset()) -> int | None:
+    """The index of the finding that explains this one: by rank of its code, a shared place or subject first.
+
+    Those at `settled` explain nothing.
+    """
     for code in ANOTHER_PROGRAM:
         if finding.code == code:
             return None
@@ -83,7 +98,10 @@ def _cause(finding: Finding, found: list[Finding]) -> int | None:
         candidates = [
             index
             for index, other in enumerate(found)
-            if other.code == code and other is not finding and (code not in OWN_GROUP or _concerns(finding, other))
+            if other.code == code
+            and other is not finding
+            and index not in settled
+            and (code not in OWN_GROUP or _concerns(finding, other))
         ]
         if candidates:
             return min(candidates, key=lambda index: not _related(finding, found[index]))

@@ -27,13 +27,17 @@ class Verdict:
 def accept(verdict: Verdict) -> list[Finding]:
     """The findings, accepted ones marked. A consequence of an accepted root is accepted with it; an expired deviation
     accepts nothing."""
-    today = verdict.loaded.today
-    live = [d for d in verdict.deviations if d.until is None or d.until >= today]
-    accepted = {f.fingerprint for f in verdict.findings if any(matches(d, f) for d in live)}
+    accepted = {f.fingerprint for f in verdict.findings if is_accepted(verdict.loaded, f)}
     return [
         replace(f, status="accepted") if f.status == "new" and accepted & {f.fingerprint, f.caused_by} else f
         for f in verdict.findings
     ]
+
+
+def is_accepted(loaded: LoadedContract, finding: Finding) -> bool:
+    """Whether a deviation that has not expired names the finding itself."""
+    entries = loaded.contract.deviations if loaded.contract else ()
+    return any(matches(d, finding) for d in entries if d.until is None or d.until >= loaded.today)
 
 
 def matches(deviation: Deviation, finding: Finding) -> bool:

@@ -1,0 +1,41 @@
+"""What a team has accepted explains what follows from it, but no limit that is newly broken."""
+
+from __future__ import annotations
+
+from contract_lint.contracts.finding import Finding
+from contract_lint.linters.verdict.causes import fold
+
+
+def finding(code: str) -> Finding:
+    details = {"kind": "all-gather", "axes": ["fsdp"]}
+    return Finding(code=code, name=code.lower(), severity="error", message="m", subject=code, details=details)
+
+
+def causes(*codes: str, accepted: tuple[str, ...] = ()) -> dict[str, str | None]:
+    found = fold([finding(code) for code in codes], lambda each: each.code in accepted)
+    codes_of = {each.fingerprint: each.code for each in found}
+    return {each.code: codes_of[each.caused_by] if each.caused_by else None for each in found}
+
+
+def test_a_budget_follows_from_a_cause_that_is_new() -> None:
+    assert causes("SHD208", "MEM202") == {"SHD208": None, "MEM202": "SHD208"}
+
+
+def test_a_budget_stands_for_itself_where_the_cause_is_accepted() -> None:
+    assert causes("SHD208", "MEM202", accepted=("SHD208",))["MEM202"] is None
+
+
+def test_another_cause_that_is_new_explains_it() -> None:
+    assert causes("SHD212", "SHD208", "MEM202", accepted=("SHD208",))["MEM202"] == "SHD212"
+
+
+def test_what_follows_from_an_accepted_cause_explains_it_no_more() -> None:
+    assert causes("SHD202", "MEM204", "MEM202", accepted=("SHD202",)) == {
+        "SHD202": None,
+        "MEM204": "SHD202",
+        "MEM202": None,
+    }
+
+
+def test_what_is_no_limit_is_accepted_with_its_cause() -> None:
+    assert causes("SHD208", "SHD211", accepted=("SHD208",))["SHD211"] == "SHD208"

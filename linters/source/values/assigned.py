@@ -18,6 +18,8 @@ MUTATORS = frozenset(
         "__setitem__",
     }
 )
+AMBIGUOUS = frozenset({"update", "add"})
+"""Of these, only what stands alone changes a dictionary or set: `updates, state = optimizer.update(...)` does not."""
 _OTHER_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -57,10 +59,14 @@ def assigned_in(nodes: list[ast.stmt], *more: ast.AST) -> Assigned:
         elif kind is ast.Subscript:
             if type(node.ctx) is not ast.Load and type(node.value) is ast.Name:  # type: ignore[attr-defined]
                 names.add(node.value.id)  # type: ignore[attr-defined]
+        elif kind is ast.Expr and type(node.value) is ast.Call:  # type: ignore[attr-defined]
+            func = node.value.func  # type: ignore[attr-defined]
+            if type(func) is ast.Attribute and func.attr in AMBIGUOUS and type(func.value) is ast.Name:
+                names.add(func.value.id)
         elif kind is ast.Call:
             func = node.func  # type: ignore[attr-defined]
             if type(func) is ast.Attribute and type(func.value) is ast.Name:
-                if func.attr in MUTATORS:
+                if func.attr in MUTATORS and func.attr not in AMBIGUOUS:
                     names.add(func.value.id)
                 else:
                     found.called.add(func.value.id)

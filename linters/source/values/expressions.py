@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from ..records import Arithmetic, Block, Branch, Function, Item, Loop, Mention, Return, Store
 from ..removals import NOTED
-from .assigned import MUTATORS
+from .assigned import AMBIGUOUS, MUTATORS
 from .state import Scope, State
 from .value import NONE, UNKNOWN, Parameter, Value
 
@@ -78,12 +78,20 @@ class Expressions(State):
         self, node: ast.Call, func: Value, name: ast.Name, args: list[Value], keywords: dict[str | None, Value]
     ) -> None:
         base = func.args[0]
-        if func.data not in MUTATORS:
+        if func.data not in MUTATORS or self._is_another(node, func.data, base):
             self.renew(base)
         elif args or keywords:
             part = self._put(node, base, func.data, args, keywords)
             if name.id in self.env:
                 self.env[name.id] = Value("updated", node, (base, part), f"method {func.data}")
+
+    def _is_another(self, node: ast.Call, method: str, base: Value) -> bool:
+        """Whether `update` or `add` is no method of a dictionary or set: those give nothing back, and are not own."""
+        if method not in AMBIGUOUS:
+            return False
+        alone = type(self.statement) is ast.Expr and self.statement.value is node
+        used = not alone and type(self.function.node) is not ast.Lambda
+        return used or (base.op == "param" and base.data.index == 0 and base.data.function.owner is not None)
 
     def _put(
         self, node: ast.Call, base: Value, method: str, args: list[Value], keywords: dict[str | None, Value]

@@ -44,6 +44,29 @@ def test_paths_that_meet_give_a_phi_unless_they_agree() -> None:
     assert met.op == "phi" and [each.op for each in met.args] == ["const", "param"] and kept.op == "param"
 
 
+@pytest.mark.parametrize(
+    ("statement", "changed"),
+    [
+        ("d.update(x)", True),
+        ("y, s = d.update(x)", False),
+        ("y = x + d.add(x)", False),
+        ("d.append(x)", True),
+        ("for i in x:\n    y, s = d.update(i)", False),
+        ("for i in x:\n    d.update(i)", True),
+    ],
+)
+def test_update_changes_a_dictionary_only_where_its_result_is_not_used(statement: str, changed: bool) -> None:
+    body = "".join(f"    {line}\n" for line in ["use(d)", *statement.splitlines(), "use(d)"])
+    before, after = [call.args[0] for call in uses(facts_of("def f(d, x):\n" + body))]
+    assert (before is not after) is changed
+
+
+def test_a_method_called_update_leaves_the_object_what_it_is() -> None:
+    code = "class C:\n    def f(self, x):\n        use(self)\n        self.update(x)\n        use(self)\n"
+    before, after = [call.args[0] for call in uses(facts_of(code))]
+    assert before is after
+
+
 def test_an_arm_that_ends_brings_nothing() -> None:
     facts = facts_of("def f(c, x):\n    if c:\n        x = 1\n        return x\n    use(x)\n")
     assert uses(facts)[0].args[0].op == "param"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -94,7 +95,7 @@ def _mapped(call: Call, inner: bool) -> Iterator[Sync]:
 def unconditional(block: Block, loop: Loop | None = None) -> bool:
     """Whether a block runs in every round of a loop (of the function, without one): no condition stands before it.
 
-    Which process it is and whether something is None does not thin the rounds out.
+    Which process it is and whether something is None does not thin the rounds out, nor does a condition to stop.
     """
     for each in block.chain():
         if loop is not None and each is loop.block:
@@ -103,11 +104,18 @@ def unconditional(block: Block, loop: Loop | None = None) -> bool:
             if each.arm == "message":
                 return False
             continue
-        if each.arm in ("try", "none") or each.arm.startswith("finally"):
+        if each.arm in ("try", "none") or each.arm.startswith("finally") or _goes_on(each):
             continue
         if each.guard is None or not _thins_nothing(each.guard):
             return False
     return True
+
+
+def _goes_on(block: Block) -> bool:
+    """Whether the other arm ends the loop or the function: the rounds that there are come through here."""
+    test = getattr(block.branch, "node", None)
+    last = test.body[-1] if block.arm == "else" and isinstance(test, ast.If) else None
+    return isinstance(last, (ast.Break, ast.Raise, ast.Return))
 
 
 def _thins_nothing(guard: Value, depth: int = 0) -> bool:

@@ -204,7 +204,9 @@ BAD = (
 
         def fit(params, batches):
             history = []
-            for batch in batches:
+            for step, batch in enumerate(batches):
+                if step > 1000:
+                    break
                 params, loss = train_step(params, batch)
                 history.append(float(loss))  # bad
             return params, history

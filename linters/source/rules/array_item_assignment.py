@@ -2,7 +2,8 @@
 
 ## What it does
 Reports `x[index] = value` and `x[index] += value` where `x` is surely a JAX array: the result of an array operation,
-in a traced function or on the host, or an argument of a traced function that is indexed as only arrays are.
+in a traced function or on the host, an argument of a traced function (or part of one) that is indexed as only arrays
+are, what the same function also updates with `.at[...]`, or what its class declares to be an array.
 
 ## Why is this bad?
 JAX arrays are immutable: the statement raises TypeError (https://github.com/jax-ml/jax/issues/101,
@@ -38,7 +39,7 @@ from ....contracts.finding import Edit, Finding, Fix
 from ..apis import ARRAY_ATTRIBUTES, ARRAY_METHODS, result_of
 from ..concrete import may_be_concrete
 from ..facts import FileFacts
-from ..records import Function, Store
+from ..records import Call, Function, Store
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
 
@@ -65,7 +66,9 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             if store.kind != "item" or store.base is None or store.index is None:
                 continue
             sure = _is_array(facts, store.base)
-            if not sure and not _is_indexed_as_array(facts, store.base, store.index):
+            if not sure and not (
+                _is_indexed_as_array(facts, store.base, store.index) or _is_used_as_array(facts, store)
+            ):
                 continue
             if may_be_concrete(facts, store.block):
                 continue
@@ -125,12 +128,56 @@ def _is_array(facts: FileFacts, value: Value, depth: int = 8, rounds: tuple[Valu
 
 
 def _is_indexed_as_array(facts: FileFacts, base: Value, index: Value) -> bool:
-    """An argument of a traced function with an index that neither lists nor dictionaries take."""
+    """An argument of a traced function, or a part of one, with an index that neither lists nor dictionaries take.
+
+    These are tuples with slices, and tracers: a list needs a number, and a dictionary a hash.
+    """
     while base.op == "updated":
         base = base.args[0]
-    if base.op != "param" or facts.kind(base) != "traced" or index.op != "tuple":
+    if facts.kind(base) != "traced" or "pallas" in facts.source.text:
         return False
-    return any(part.op == "slice" for part in index.args)
+    root = base
+    while root.op in ("item", "attr"):
+        root = root.args[0]
+    if root.op != "param" or root.data.name.endswith("ref"):
+        return False
+    parts = index.args if index.op == "tuple" else (index,)
+    if base is root and index.op == "tuple" and any(part.op == "slice" for part in parts):
+        return True
+    return any(facts.kind(part) == "array" or (part.op == "param" and facts.is_tracer(part)) for part in parts)
+
+
+def _is_used_as_array(facts: FileFacts, store: Store) -> bool:
+    """Whether the same value is updated by `.at[...]` elsewhere in the function, or its class declares an array."""
+    base = store.base
+    while base is not None and base.op == "updated":
+        base = base.args[0]
+    if base is None:
+        return False
+    if "pallas" not in facts.source.text and any(_updated(each) is base for each in store.function.calls):
+        return True
+    kind = facts.type_of(base.args[0]) if base.op == "attr" else None
+    if kind is None or kind not in facts.program.class_data:
+        return False
+    declared = facts.program.declared_type(kind, base.data)
+    return declared is not None and _names_array(declared)
+
+
+def _updated(call: Call) -> Value | None:
+    """The array of `x.at[index].set(value)`."""
+    item = call.func.args[0] if call.func.op == "attr" and call.func.data in _AT else None
+    if item is None or item.op != "item" or item.args[0].op != "attr" or item.args[0].data != "at":
+        return None
+    return item.args[0].args[0]
+
+
+def _names_array(annotation: Value) -> bool:
+    """Whether an annotation is that of one array."""
+    if annotation.op == "item":
+        annotation, shaped = annotation.args[0], annotation.args[1]
+        first = shaped.args[0] if shaped.op == "tuple" and shaped.args else None
+        return (dotted(annotation) or "").startswith("jaxtyping.") and first is not None and _names_array(first)
+    return dotted(annotation) in _TYPES
 
 
 def _fix(facts: FileFacts, function: Function, store: Store) -> Fix | None:
@@ -242,6 +289,50 @@ BAD = (
         run="import jax.numpy as jnp\nshifted(jnp.ones((2, 3)))",
     ),
     Example(
+        "bodies of loops, indices that are tracers, what else is updated as an array is",
+        """
+        import jax
+        import jax.numpy as jnp
+        from flax import struct
+        from jax import lax
+
+        @struct.dataclass
+        class State:
+            q: jax.Array
+            names: dict
+
+        def solve(weights, x, rounds):
+            def body(i, carry):
+                x, total = carry
+                x[i] = x[i] * 0.5  # bad
+                total["sum"] = x.sum()
+                return x, total
+
+            return lax.fori_loop(0, rounds, body, (x, {"sum": weights.sum()}))
+
+        def observe(state: State, flip):
+            position = state.q
+            position[1] = 0.0  # bad
+            state.names["flip"] = flip
+            return position
+
+        def place(rows, values, first):
+            if first:
+                values[0] = 1.0  # bad
+            else:
+                values = values.at[1].set(rows[0])
+            return values
+
+        @jax.jit
+        def spread(potential, used, delta):
+            at = jnp.where(used, 0, 1)
+            potential[at] += delta  # bad
+            return potential
+        """,
+        raises="TypeError",
+        run="observe(State(jnp.ones(3), {}), True)",
+    ),
+    Example(
         "in a loop, an attribute, an argument indexed like an array",
         """
         from functools import partial
@@ -329,6 +420,28 @@ GOOD = (
             return carry, batch
         """,
         run="step({'step': jnp.zeros(())}, [jnp.ones(2), 1.0])",
+    ),
+    Example(
+        "elements by their keys, and tables of the host",
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+
+        @jax.jit
+        def scaled(params, rate):
+            for name in params:
+                params[name] = params[name] * rate
+            for at, layer in enumerate(params["layers"]):
+                params["layers"][at] = layer + 1
+            return params
+
+        def fill(table: np.ndarray, rows):
+            for at in range(len(rows)):
+                table[at] = rows[at]
+            return jnp.asarray(table)
+        """,
+        run="fill(np.zeros(2), [1.0, 2.0])",
     ),
     Example(
         "a reference in a kernel, a variable of a module",

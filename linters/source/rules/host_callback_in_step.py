@@ -42,6 +42,7 @@ import re
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ..concrete import is_conditional
 from ..facts import FileFacts
 from ..records import Block, Call, Function
 from ..rule import Example, SourceRule
@@ -102,8 +103,8 @@ def _in_loop(traced: Traced) -> bool:
 
 
 def _has_condition(block: Block) -> bool:
-    """Whether something decides if the call is made: a condition, or the handler of an exception."""
-    return any(each.arm in ("then", "else") or each.arm.startswith(("except", "case")) for each in block.chain())
+    """Whether something decides if the call is made: a condition, other than a check that raises, or an exception."""
+    return is_conditional(block) or any(each.arm.startswith(("except", "case")) for each in block.chain())
 
 
 def _is_meant(function: Function) -> bool:
@@ -119,6 +120,8 @@ BAD = (
 
         @jax.jit
         def step(params, batch):
+            if batch.ndim != 2:
+                raise ValueError(f"bad shape {batch.shape}")
             loss = jnp.mean((batch @ params) ** 2)
             jax.debug.print("loss {}", loss)  # bad
             jax.debug.callback(print, loss)  # bad

@@ -81,6 +81,10 @@ def updated(facts: FileFacts, value: Value, depth: int = 0) -> str | None:
         if call.func.op == "attr" and call.func.data == "replace":
             changed = [updated(facts, each, depth + 1) for each in call.keywords.values()]
             return _root(facts, call.func.args[0], depth) if any(changed) else None
+        if facts.callee(call).cls is not None:
+            # A state of several parts is made anew: TrainState(params, opt_state).
+            changed = (updated(facts, each, depth + 1) for each in (*call.args, *call.keywords.values()))
+            return next((each for each in changed if each is not None), None)
         made = facts.returned(value)
         return updated(facts, made, depth + 1) if made is not None else None
     if op == "item":

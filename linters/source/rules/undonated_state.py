@@ -152,6 +152,26 @@ BAD = (
         run="fast({'w': jnp.ones(2)}, jnp.ones((2, 2)))",
     ),
     Example(
+        "a state of several parts that is made anew",
+        """
+        from typing import NamedTuple
+        import jax
+        import optax
+
+        class TrainState(NamedTuple):
+            params: dict
+            opt_state: optax.OptState
+
+        def make(tx, loss):
+            def train_step(state: TrainState, batch):
+                value, grads = jax.value_and_grad(loss)(state.params, batch)
+                updates, opt_state = tx.update(grads, state.opt_state, state.params)
+                return TrainState(optax.apply_updates(state.params, updates), opt_state), value
+
+            return jax.pmap(train_step, axis_name="devices")  # bad
+        """,
+    ),
+    Example(
         "a train state, and the step of another file",
         """
         import jax

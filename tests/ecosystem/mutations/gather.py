@@ -9,10 +9,10 @@ from pathlib import Path
 
 from .mutant import Mutant
 from .operator import OPERATORS, Site
-from .operators import jit, keys, numerics, programs, traced_code
+from .operators import checkpoints, jit, keys, numerics, programs, traced_code
 from .source import Source
 
-__all__ = ["choose", "jit", "keys", "mutants", "numerics", "programs", "traced_code"]
+__all__ = ["checkpoints", "choose", "jit", "keys", "mutants", "numerics", "programs", "traced_code"]
 TEST_FOLDERS = {"tests", "test", "testing", "_tests", "benchmarks"}
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from .mutant import Edit
 from .source import Function, Source
-from .traced import Jitted, arrays, jitted, statements, traced
+from .traced import STAGED, Jitted, arrays, jitted, statements, traced
 
 Edits = tuple[Edit, ...]
 HOST_CALLS = {"print", "open", "time.time", "time.perf_counter", "tqdm.tqdm"}
@@ -32,6 +32,16 @@ class Site:
     @cached_property
     def traced(self) -> set[Function]:
         return traced(self.source)
+
+    @cached_property
+    def staged(self) -> set[Function]:
+        """Functions that are compiled: what they do on the host happens once."""
+        return traced(self.source, STAGED)
+
+    @cached_property
+    def has_kernels(self) -> bool:
+        """Whether the file writes Pallas kernels: their code is traced, whoever calls it."""
+        return b"pallas" in self.source.data
 
     def arrays(self, function: Function) -> dict[str, ast.stmt]:
         """Names in a traced function that surely hold tracers, each with the statement that binds it."""

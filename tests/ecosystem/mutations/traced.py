@@ -20,6 +20,8 @@ TRANSFORMS = JITS | {
     "equinox.filter_value_and_grad", "equinox.filter_vmap",
 }  # fmt: skip
 LOOPS = {"jax.lax.scan", "jax.lax.fori_loop", "jax.lax.while_loop"}
+STAGED = JITS | LOOPS
+"""Those that make a program: what grad and vmap alone trace runs anew in every call."""
 MODULES = {"flax.linen.Module", "flax.linen.module.Module", "flax.nnx.Module", "haiku.Module", "equinox.Module"}
 PARTIAL = {"functools.partial", "jax.tree_util.Partial"}
 
@@ -95,18 +97,18 @@ def jitted(source: Source) -> Iterator[Jitted]:
                 yield Jitted(function, call, parent.targets[0].id, keywords, name)
 
 
-def traced(source: Source) -> set[Function]:
-    """Functions of the file that are surely traced."""
+def traced(source: Source, transforms: set[str] = TRANSFORMS) -> set[Function]:
+    """Functions of the file that these transforms surely trace."""
     found: set[Function] = {each.function for each in jitted(source)}
     for call, name in source.calls:
-        if name in TRANSFORMS:
+        if name in transforms:
             given = [argument.id for argument in call.args if isinstance(argument, ast.Name)]
             found |= {each for each in (source.definition(one, call) for one in given) if each is not None}
     for function in source.functions:
         decorators = {source.dotted(getattr(each, "func", each)) for each in function.decorator_list}
         owner = source.parents[function]
         module = isinstance(owner, ast.ClassDef) and any(source.dotted(base) in MODULES for base in owner.bases)
-        if decorators & TRANSFORMS or (module and function.name == "__call__"):
+        if decorators & transforms or (module and function.name == "__call__"):
             found.add(function)
     while True:
         found |= {each for each in source.functions if any(above in found for above in source.above(each))}

@@ -14,7 +14,7 @@ STEPS = ("train_step", "update", "step", "training_step")
 def host_arrays(site: Site) -> Iterator[tuple[ast.Call, bool]]:
     """Calls jnp.f(x, keyword=...) in functions of the host, and whether they are in a loop."""
     source = site.source
-    for call, name in source.calls:
+    for call, name in source.calls if not site.has_kernels else ():
         function = source.function(call)
         if not (name in ARRAYS and len(call.args) == 1 and function is not None and not site.is_traced(call)):
             continue
@@ -101,7 +101,7 @@ def vmap_jitted_and_called(site: Site) -> Iterator[Edits]:
 
 
 def step_calls(site: Site) -> Iterator[tuple[ast.For, ast.Assign, str]]:
-    """In loops of the host: statements that call a jitted function, and the last name that they bind."""
+    """In loops of the host: statements that bring a state on by a jitted function, and the last name that they bind."""
     source = site.source
     names = {each.name for each in site.jitted}
     names |= {
@@ -120,7 +120,8 @@ def step_calls(site: Site) -> Iterator[tuple[ast.For, ast.Assign, str]]:
                 value = stmt.value if isinstance(stmt, ast.Assign) else None
                 if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in names:
                     bound = [each.id for each in targets(stmt)]
-                    if bound and source.alone(stmt) and isinstance(stmt, ast.Assign):
+                    carried = any(reads(value, each) for each in bound)
+                    if carried and source.alone(stmt) and isinstance(stmt, ast.Assign):
                         yield loop, stmt, bound[-1]
 
 
@@ -386,7 +387,8 @@ def donation_is_dropped(site: Site) -> Iterator[Edits]:
                 for one in each.keywords.values()
                 if one.arg in dropped
             )
-            if listed and any(step in each.function.name for step in STEPS):
+            learns = "train" in each.function.name or "grad" in site.source.text(each.function)
+            if listed and learns and any(step in each.function.name for step in STEPS):
                 yield (site.source.replace(each.jit, text),)
 
 

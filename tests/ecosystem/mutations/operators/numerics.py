@@ -58,21 +58,31 @@ def guard_of_a_norm_is_lost(site: Site) -> Iterator[Edits]:
                 for each in ast.walk(node.right)
                 if isinstance(each, ast.Call) and site.source.dotted(each.func) == "jax.numpy.linalg.norm"
             ]
-            if norms and norms[0] is not node.right:
-                yield (site.source.replace(node, f"{site.source.text(node.left)} / {site.source.text(norms[0])}"),)
+            over = site.source.text(node.left)
+            if norms and norms[0] is not node.right and site.source.text(norms[0].args[0]) == over:
+                yield (site.source.replace(node, f"{over} / {site.source.text(norms[0])}"),)
+
+
+def vectors(site: Site) -> Iterator[tuple[str, ast.stmt]]:
+    """Tracers that can be zero: no exponentials, counts, rotations or random numbers."""
+    never = ("exp", "softmax", "sigmoid", "where", "rot", "quat", "wigner", "random", "cumsum", "arg", "ones", "eye")
+    for _, name, stmt in site.tracers:
+        text = f"{name} {site.source.text(stmt)}".lower()
+        if not any(word in text for word in never):
+            yield name, stmt
 
 
 @operator("NUM102")
 def vector_is_divided_by_its_norm(site: Site) -> Iterator[Edits]:
     jnp = site.source.alias("jax.numpy")
-    for _, name, stmt in site.tracers if jnp else ():
+    for name, stmt in vectors(site) if jnp else ():
         yield (site.source.after(stmt, f"_unit = {name} / {jnp}.linalg.norm({name}, axis=-1, keepdims=True)"),)
 
 
 @operator("NUM102")
 def vector_is_divided_by_a_norm_of_before(site: Site) -> Iterator[Edits]:
     jnp = site.source.alias("jax.numpy")
-    for _, name, stmt in site.tracers if jnp else ():
+    for name, stmt in vectors(site) if jnp else ():
         lines = (f"_length = {jnp}.linalg.norm({name})", f"{name} = {name} / _length")
         first, second = (site.source.after(stmt, line, marked=line is lines[1]) for line in lines)
         yield first, second

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..operator import Edits, Site, operator
+from ..operator import SET_UP, Edits, Site, operator
 from ..traced import PARTIAL, reads, statements, targets
 
 COLLECTIVES = {f"jax.lax.{name}" for name in ("psum", "pmean", "pmax", "pmin", "all_gather", "axis_index", "ppermute")}
@@ -16,6 +16,9 @@ RENAMED = {
     "jax.numpy.isin": "in1d", "jax.numpy.prod": "product", "jax.numpy.vstack": "row_stack", "jax.numpy.round": "round_",
     "jax.numpy.all": "alltrue", "jax.numpy.any": "sometrue", "jax.numpy.cumprod": "cumproduct",
 }  # fmt: skip
+
+
+STATES = ("param", "grad", "update", "state", "weight", "moment")
 
 
 @operator("SHD101")
@@ -116,25 +119,74 @@ def spec_has_more_entries_than_dimensions(site: Site) -> Iterator[Edits]:
 
 
 @operator("SHD105")
-def replication_check_is_switched_off(site: Site) -> Iterator[Edits]:
+def sum_of_a_shard_is_called_the_sum(site: Site) -> Iterator[Edits]:
+    """A new function beside a `shard_map` forgets the collective, and the check that would have said so is off."""
+    jax, imported = site.source.name_of("jax")
+    specs, more = site.source.name_of("jax.sharding")
+    jnp = site.source.alias("jax.numpy")
+    last = site.source.tree.body[-1]
+    for call, name in site.source.calls if jnp and site.source.alone(last) else ():
+        if name == "jax.shard_map" and not site.has_kernels:
+            axis = next((word.value for word in _words(call)), "data")
+            spec = f'{specs}.PartitionSpec("{axis}")'
+            head = (
+                "",
+                "",
+                "def _mean(mesh, x):",
+                "    def body(shard):",
+                f"        return {jnp}.mean(shard, axis=0)",
+                "",
+            )
+            made = (
+                f"    return {jax}.shard_map(",
+                f"        body, mesh=mesh, in_specs={spec}, out_specs={specs}.PartitionSpec(), check_vma=False",
+                "    )(x)",
+            )
+            yield *imported, *more, site.source.after(last, *head, marked=False), site.source.after(last, *made)
+
+
+@operator("SHD105")
+def output_is_called_replicated(site: Site) -> Iterator[Edits]:
+    """The out_specs of a `shard_map` that is split along a written axis become `P()`, without a check."""
     for call, name in site.source.calls:
-        given = {each.arg for each in call.keywords}
-        if not (name.endswith("shard_map.shard_map") or name == "jax.shard_map"):
+        given = {each.arg: each.value for each in call.keywords}
+        written = "in_specs" in given and "out_specs" in given and None not in given
+        if name != "jax.shard_map" or not written or given.keys() & {"check_vma", "check_rep"} or site.has_kernels:
             continue
-        if not given & {"check_vma", "check_rep", None} and "mesh" in given:
-            switch = "check_vma" if name == "jax.shard_map" else "check_rep"
-            text = site.source.text(call)[:-1].rstrip().rstrip(",")
-            yield (site.source.replace(call, f"{text}, {switch}=False)"),)
+        spec = next((n for n in ast.walk(given["in_specs"]) if isinstance(n, ast.Call) and _words(n)), None)
+        if spec is not None and not isinstance(given["out_specs"], (ast.Tuple, ast.List)):
+            empty = f"{site.source.text(spec.func)}(), check_vma=False"
+            yield (site.source.replace(given["out_specs"], empty),)
 
 
 @operator("SHD106")
 def zeros_like_becomes_zeros(site: Site) -> Iterator[Edits]:
+    """Where a state is set up beside parameters, not in compiled code."""
     jnp = site.source.alias("jax.numpy")
     for call, name in site.source.calls if jnp else ():
-        if not (name in ("jax.tree.map", "jax.tree_util.tree_map") and len(call.args) == 2):
+        function = site.source.function(call)
+        if not (name in ("jax.tree.map", "jax.tree_util.tree_map") and len(call.args) == 2 and function is not None):
             continue
-        if site.source.dotted(call.args[0]) == "jax.numpy.zeros_like":
+        state = any(word in site.source.text(call.args[1]).lower() for word in STATES)
+        set_up = any(part in function.name for part in SET_UP) or function in site.host
+        like = site.source.dotted(call.args[0]) == "jax.numpy.zeros_like"
+        if state and set_up and like and not site.is_traced(call):
             yield (site.source.replace(call.args[0], f"lambda _p: {jnp}.zeros(_p.shape, _p.dtype)"),)
+
+
+@operator("SHD106")
+def moments_are_made_from_shapes(site: Site) -> Iterator[Edits]:
+    """Another tree of zeros is set up where a function of the host is given parameters."""
+    jax, imported = site.source.name_of("jax")
+    jnp = site.source.alias("jax.numpy")
+    for function in site.source.functions if jnp else ():
+        set_up = any(part in function.name for part in SET_UP)
+        first = next((stmt for stmt in function.body if not isinstance(stmt, ast.Expr)), None)
+        if not set_up or first is None or not site.source.alone(first) or site.is_traced(function):
+            continue
+        for name in [each.arg for each in function.args.args if each.arg in ("params", "grads", "variables")]:
+            line = f"_moments = {jax}.tree.map(lambda _p: {jnp}.zeros(_p.shape), {name})"
+            yield *imported, site.source.before(first, line)
 
 
 @operator("JIT117")
@@ -266,6 +318,7 @@ def module_is_called_in_a_jitted_closure(site: Site) -> Iterator[Edits]:
             )
             and source.function(call) is not None
             and not site.is_traced(call)
+            and not any(isinstance(above, ast.ClassDef) for above in source.above(call))
         ):
             model = stmt.targets[0].id
             lines = ("", f"@{nnx}.jit", "def _forward(x):", f"    return {model}(x)", "")

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..operator import Edits, Site, operator
+from ..source import Function
 from ..traced import ARRAYS, is_array, reads, targets
 
 RAISING = {"exp", "log", "sin", "cos", "tan", "tanh", "sqrt", "maximum", "minimum", "dot", "matmul", "abs", "power"}
@@ -90,31 +91,36 @@ def kept_in_a_list_of_the_enclosing_function(site: Site) -> Iterator[Edits]:
             yield made, site.source.after(stmt, f"collected.append({name})")
 
 
+def compiled_tracers(site: Site) -> Iterator[tuple[Function, str, ast.stmt]]:
+    """Tracers in functions that run once, while they are compiled."""
+    return (each for each in site.tracers if each[0] in site.staged)
+
+
 @operator("JIT110")
 def clock_is_read(site: Site) -> Iterator[Edits]:
     time, imported = site.source.name_of("time")
-    for _, name, stmt in site.tracers:
+    for _, name, stmt in compiled_tracers(site):
         yield *imported, site.source.after(stmt, f"{name} = {name} + {time}.time()")
 
 
 @operator("JIT110")
 def noise_of_numpy(site: Site) -> Iterator[Edits]:
     numpy, imported = site.source.name_of("numpy")
-    for _, name, stmt in site.tracers:
+    for _, name, stmt in compiled_tracers(site):
         yield *imported, site.source.after(stmt, f"{name} = {name} + {numpy}.random.normal(0.0, 1e-3)")
 
 
 @operator("JIT110")
 def noise_of_python(site: Site) -> Iterator[Edits]:
     random, imported = site.source.name_of("random")
-    for _, name, stmt in site.tracers:
+    for _, name, stmt in compiled_tracers(site):
         yield *imported, site.source.after(stmt, f"{name} = {name} * {random}.random()")
 
 
 @operator("JIT110")
 def environment_is_read(site: Site) -> Iterator[Edits]:
     os, imported = site.source.name_of("os")
-    for _, name, stmt in site.tracers:
+    for _, name, stmt in compiled_tracers(site):
         yield *imported, site.source.after(stmt, f'{name} = {name} * float({os}.environ.get("SCALE", "1.0"))')
 
 
@@ -199,7 +205,8 @@ def scan_becomes_a_loop(site: Site) -> Iterator[Edits]:
             body, init, xs = (source.text(each) for each in call.args)
             if isinstance(stmt, ast.Assign) and source.alone(stmt) and isinstance(call.args[2], ast.Name):
                 names = [source.text(each) for each in getattr(stmt.targets[0], "elts", ())]
-                if len(names) == 2 and all(each.isidentifier() for each in names):
+                distinct = len({*names, xs, "_"}) == 4
+                if len(names) == 2 and distinct and all(each.isidentifier() for each in names):
                     carry, ys = names
                     pad = source.indent(stmt)
                     text = f"\n{pad}    ".join(
@@ -238,24 +245,16 @@ def time_steps_in_a_python_loop(site: Site) -> Iterator[Edits]:
 
 @operator("JIT121")
 def keys_of_a_set(site: Site) -> Iterator[Edits]:
-    """`for k in sorted(d)` and `for k in d.keys()` in traced code go over a set."""
+    """`for k in d.keys()` and `for k in sorted(d.keys())` in traced code, that compute something, go over a set."""
     source = site.source
-    for loop in [n for n in source.nodes if isinstance(n, (ast.For, ast.comprehension))]:
-        call, above = loop.iter, source.parents[loop]
-        ordered = any(isinstance(one, ast.Call) and source.dotted(one.func) == "sorted" for one in source.above(loop))
-        harmless = isinstance(loop, ast.For) and all(isinstance(stmt, ast.Assert) for stmt in loop.body)
-        if (
-            not isinstance(call, ast.Call)
-            or not site.is_traced(loop)
-            or ordered
-            or harmless
-            or isinstance(above, ast.SetComp)
-        ):
-            continue
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "keys" and not call.args:
-            yield (source.replace(call, f"set({source.text(call)})"),)
-        elif source.dotted(call.func) == "sorted" and len(call.args) == 1 and not call.keywords:
-            yield (source.replace(call, f"set({source.text(call.args[0])})"),)
+    for loop in [n for n in source.nodes if isinstance(n, ast.For)]:
+        call = loop.iter
+        if isinstance(call, ast.Call) and source.dotted(call.func) == "sorted" and call.args and not call.keywords:
+            call = call.args[0]
+        computes = any(isinstance(one, ast.BinOp) for stmt in loop.body for one in ast.walk(stmt))
+        keys = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "keys"
+        if keys and computes and site.is_traced(loop):
+            yield (source.replace(loop.iter, f"set({source.text(call)})"),)
 
 
 @operator("JIT121")
@@ -266,22 +265,27 @@ def terms_in_the_order_of_a_set(site: Site) -> Iterator[Edits]:
         yield made, site.source.after(stmt, *lines)
 
 
+def steps(site: Site) -> Iterator[tuple[str, ast.stmt]]:
+    """Tracers in every run of a compiled function, those aside whose name says that they look after something."""
+    compiled = {each.function for each in site.jitted}
+    for function, name, stmt in site.tracers:
+        looks = any(word in function.name for word in ("check", "print", "debug", "log", "assert", "report", "trace"))
+        if function in compiled and stmt in function.body and not looks:
+            yield name, stmt
+
+
 @operator("JIT118")
 def value_is_printed_in_the_step(site: Site) -> Iterator[Edits]:
     jax, imported = site.source.name_of("jax")
-    compiled = {each.function for each in site.jitted}
-    for function, name, stmt in site.tracers:
-        if function in compiled and stmt in function.body:
-            yield *imported, site.source.after(stmt, f'{jax}.debug.print("{name}: {{x}}", x={name})')
+    for name, stmt in steps(site):
+        yield *imported, site.source.after(stmt, f'{jax}.debug.print("{name}: {{x}}", x={name})')
 
 
 @operator("JIT118")
 def host_is_called_in_the_step(site: Site) -> Iterator[Edits]:
     jax, imported = site.source.name_of("jax")
-    compiled = {each.function for each in site.jitted}
-    for function, name, stmt in site.tracers:
-        if function in compiled and stmt in function.body:
-            yield *imported, site.source.after(stmt, f"{jax}.debug.callback(print, {name})")
+    for name, stmt in steps(site):
+        yield *imported, site.source.after(stmt, f"{jax}.debug.callback(print, {name})")
 
 
 @operator("JIT111")

@@ -1,8 +1,9 @@
-"""What was found last time: a summary and the findings of each file, by the digest of its content.
+"""What was found last time, of each file of a project: a summary, the findings, what the program knew of it.
 
-One file of lines for each project: a stamp, then for each file a checksum and tab-separated JSON. Lines are parsed when
-they are asked for, and those that have not changed are written back as they are. Whatever is wrong with it, it is as if
-there were none: another version's stamp, a line that does not add up, a folder that cannot be written.
+One file for each project. Behind a first line that says for which version it was written come the large parts, one
+after another; they are taken up when they are asked for. What is asked of every file, with the place of its
+large parts, is in the index at the end. Whatever is wrong with it, it is as if there were none: another version's
+stamp, a sum that does not add up, a folder that cannot be written. It is replaced in one step.
 """
 
 from __future__ import annotations
@@ -15,70 +16,126 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from ...contracts.finding import Edit, Finding, Fix, Location
-
 FOLDER = ".contract-lint"
 NAME = "source.cache"
-FORMAT = "contract-lint source cache 1"
+FORMAT = b"contract-lint source cache 2"
 MOST_ENTRIES = 50_000
-WHOLE = "*"
-"""The entry that is of no file: it says for which program all findings hold."""
+_END = 37
+"""Bytes of the last line: where the index begins, its sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is known of one file: `digest` of its content, its `summary` as JSON, and its `findings` as JSON, which hold
-    while what they use of other files has the digest `outside`."""
+    """What is known of one file: `digest` of its content, what its summary says in short (`small`; None for a file that
+    cannot be parsed) and in full (`summary`, packed), and its `findings`, packed, which hold while what they use of
+    other files has the digest `outside`. `linked` is what the program knew of it."""
 
     digest: str
-    summary: str
+    small: Any = None
+    summary: bytes = b""
     outside: str = ""
-    findings: str = ""
+    findings: Any = None
+    linked: bytes = b""
 
 
 class Cache:
-    """The entries of one project, by the absolute path of the file."""
+    """The entries of one project, by the absolute path of the file. `program` names that for which they all hold."""
 
     def __init__(self, path: str | None, stamp: str) -> None:
-        self._path, self._head = path, f"{FORMAT} {stamp}"
-        self._lines: dict[str, str] = {} if path is None else _read(path, self._head)
-        self._changed = False
+        self._path, self._head = path, FORMAT + b" " + stamp.encode() + b"\n"
+        self._data = b""
+        self._index: dict[str, list[Any]] = {}
+        self._new: dict[str, Entry] = {}
+        self.program = ""
+        self._read_program = ""
+        if path is not None:
+            with suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
+                self._read(path)
 
-    def get(self, file: str, digest: str) -> Entry | None:
-        """What is known of a file with this content."""
-        line = self._lines.get(file)
-        if line is None:
-            return None
-        checksum, _, rest = line.partition("\t")
-        parts = rest.split("\t")
-        if len(parts) != 5 or parts[1] != digest or checksum != _checksum(rest):
-            return None
-        return Entry(digest, parts[2], parts[3], parts[4])
+    def get(self, file: str, digest: str | None = None) -> Entry | None:
+        """What is known of a file, if its content has this digest."""
+        found = self._new.get(file)
+        if found is None:
+            at = self._index.get(file)
+            if at is None or (digest is not None and at[0] != digest):
+                return None
+            try:
+                known, small, outside, findings, summary, linked = at
+                found = Entry(known, small, self._part(summary), outside, findings, self._part(linked))
+            except (ValueError, TypeError):
+                return None
+        return found if digest is None or found.digest == digest else None
+
+    def short(self, file: str) -> tuple[str, Any, Any] | None:
+        """The digest of a file's content when it was last read, what its summary says in short, its findings."""
+        at = self._index.get(file)
+        return (at[0], at[1], at[3]) if at is not None else None
 
     def put(self, file: str, entry: Entry) -> None:
         """Keeps what is now known of a file."""
-        rest = "\t".join((json.dumps(file), entry.digest, entry.summary, entry.outside, entry.findings))
-        line = f"{_checksum(rest)}\t{rest}"
-        if self._lines.get(file) != line:
-            self._lines[file] = line
-            self._changed = True
+        if self.get(file) != entry:
+            self._new[file] = entry
 
-    def save(self) -> None:
-        """Writes the file if anything changed, in one step; files that are gone are forgotten. Never fails."""
-        if self._path is None or not self._changed:
+    def save(self, tidy: bool = True) -> None:
+        """Writes the file if anything changed, in one step. Never fails. `tidy`: files that are gone are forgotten."""
+        if self._path is None or not (self._new or self.program != self._read_program):
             return
-        kept = [line for file, line in self._lines.items() if file == WHOLE or os.path.exists(file)]
+        kept = [file for file in (*self._index, *(each for each in self._new if each not in self._index))]
+        kept = [file for file in kept if not tidy or os.path.exists(file)][-MOST_ENTRIES:]
         part = f"{self._path}.{os.getpid()}.part"
         try:
             _make_folder(os.path.dirname(self._path))
-            with open(part, "w", encoding="utf-8", newline="\n") as file:
-                file.write("\n".join([self._head, *kept[-MOST_ENTRIES:], ""]))
+            with open(part, "wb") as out:
+                self._write(out, kept)
             os.replace(part, self._path)
-        except OSError:
+        except (OSError, ValueError):
             with suppress(OSError):
                 os.unlink(part)
+
+    def _write(self, out: Any, kept: list[str]) -> None:
+        out.write(self._head)
+        at = len(self._head)
+        index: dict[str, list[Any]] = {}
+        old = self._data
+        for file in kept:
+            entry = self._new.get(file)
+            if entry is None:
+                known = list(self._index[file])
+                parts = [old[place[0] : place[0] + place[1]] if place else b"" for place in known[4:]]
+                sums = [place[2] if place else "" for place in known[4:]]
+            else:
+                known = [entry.digest, entry.small, entry.outside, entry.findings, None, None]
+                parts = [entry.summary, entry.linked]
+                sums = [_sum(each) for each in parts]
+            for number, (part, total) in enumerate(zip(parts, sums, strict=True), 4):
+                known[number] = [at, len(part), total] if part else None
+                out.write(part)
+                at += len(part)
+            index[file] = known
+        told = json.dumps([self.program, index], separators=(",", ":")).encode()
+        out.write(told)
+        out.write(f"\n{at:019d} {_sum(told)}".encode())
+
+    def _read(self, path: str) -> None:
+        with open(path, "rb") as file:
+            data = file.read()
+        if not data.startswith(self._head):
             return
-        self._changed = False
+        at, _, total = data[-_END:].decode("ascii").strip().partition(" ")
+        told = data[int(at) : -_END]
+        if total == _sum(told):
+            self.program, self._index = json.loads(told)
+            self._read_program = self.program
+            self._data = data
+
+    def _part(self, place: Any) -> bytes:
+        """A large part. Raises ValueError where it is not what was written."""
+        if place is None:
+            return b""
+        found = self._data[place[0] : place[0] + place[1]]
+        if _sum(found) != place[2]:
+            raise ValueError("the cache is damaged")
+        return found
 
 
 def cache_file(root: str) -> str:
@@ -108,26 +165,8 @@ def _folders(top: str) -> Iterable[str]:
             waiting += [entry.path for entry in entries if entry.is_dir() and entry.name != "__pycache__"]
 
 
-def _read(path: str, head: str) -> dict[str, str]:
-    try:
-        with open(path, encoding="utf-8", newline="\n") as file:
-            lines = file.read().split("\n")
-    except (OSError, UnicodeDecodeError):
-        return {}
-    if not lines or lines[0] != head:
-        return {}
-    found = {}
-    for line in lines[1:]:
-        parts = line.split("\t", 2)
-        with suppress(ValueError, RecursionError, IndexError):
-            file = json.loads(parts[1])
-            if isinstance(file, str):
-                found[file] = line
-    return found
-
-
-def _checksum(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+def _sum(data: bytes) -> str:
+    return blake2b(data, digest_size=8).hexdigest()
 
 
 def _make_folder(folder: str) -> None:
@@ -137,63 +176,3 @@ def _make_folder(folder: str) -> None:
     os.makedirs(folder)
     with open(os.path.join(folder, ".gitignore"), "w", encoding="utf-8") as file:
         file.write("*\n")
-
-
-def dump_findings(findings: Iterable[Finding]) -> str:
-    """Findings as one line of JSON that `load_findings` reads back."""
-    return json.dumps([_packed(finding) for finding in findings], separators=(",", ":"))
-
-
-def load_findings(text: str, path: str) -> list[Finding] | None:
-    """The findings that `dump_findings` wrote, on the file that is now shown as `path`; None for any other text."""
-    try:
-        return [_unpacked(each, path) for each in json.loads(text)]
-    except (ValueError, TypeError, LookupError, RecursionError):
-        return None
-
-
-_PLAIN = (
-    "code",
-    "name",
-    "severity",
-    "message",
-    "subject",
-    "confidence",
-    "expected",
-    "found",
-    "help",
-    "evidence",
-)
-
-
-def _packed(finding: Finding) -> dict[str, Any]:
-    packed = {name: value for name in _PLAIN if (value := getattr(finding, name)) not in (None, ())}
-    if finding.location is not None:
-        packed["at"] = _place(finding.location)
-    if finding.fix is not None:
-        packed["fix"] = [
-            finding.fix.description,
-            finding.fix.safe,
-            [[*_place(edit.location), edit.text] for edit in finding.fix.edits],
-            finding.fix.needs,
-            finding.fix.leaves,
-        ]
-    if finding.details:
-        packed["details"] = dict(finding.details)
-    return packed
-
-
-def _place(place: Location) -> list[int | None]:
-    return [place.line, place.column, place.end_line, place.end_column]
-
-
-def _unpacked(packed: dict[str, Any], path: str) -> Finding:
-    values = dict(packed)
-    values["evidence"] = tuple(values.get("evidence", ()))
-    at, fix = values.pop("at", None), values.pop("fix", None)
-    if at is not None:
-        values["location"] = Location(path, *at)
-    if fix is not None:
-        edits = tuple(Edit(Location(path, *edit[:4]), edit[4]) for edit in fix[2])
-        values["fix"] = Fix(fix[0], edits, fix[1], tuple(fix[3]), tuple(fix[4]))
-    return Finding(**values)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .callee import NOTHING, Callee, Wrapped
-from .frozen import Frozen, is_summary
+from .frozen import Frozen, is_summary, made_call
 from .names import Names
 from .records import Call, Class
 from .summary import FunctionSummary
@@ -16,6 +16,8 @@ from .values.value import UNKNOWN, Value, dotted
 
 PARTIAL = frozenset({"functools.partial", "jax.tree_util.Partial", "equinox.Partial"})
 DEEPEST_RETURN = 4
+Given = tuple[str, int]
+"""Where a function is given to a parameter: the id of the function that calls, and which of its calls it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class JitOptions:
 class Calling(Names):
     """The part of `Program` about calls."""
 
-    bindings: dict[tuple[str, int], list[Value]]
+    bindings: Mapping[tuple[str, int], Sequence[Given]]
+    _bound_values: dict[tuple[str, int], list[Value]]
     _frozen_callees: dict[tuple[str, str], Callee]
 
     def callee(self, value: Value) -> Callee:
@@ -83,9 +86,38 @@ class Calling(Names):
             found = self._frozen_callees[key] = self.callee(self.thaw(func, self.function(function)))
         return found
 
+    def forget(self) -> None:
+        super().forget()
+        self._bound_values.clear()
+
     def forget_names(self) -> None:
         super().forget_names()
         self._frozen_callees.clear()
+
+    def bound(self, function: str, index: int) -> list[Value]:
+        """The functions that the program's calls give to a parameter, in the order of the calls."""
+        key = (function, index)
+        found = self._bound_values.get(key)
+        if found is None:
+            found = self._bound_values[key] = []
+            found += [value for given in self.bindings.get(key, ()) if (value := self._given(given, key)) is not None]
+        return found
+
+    def _given(self, given: Given, to: tuple[str, int]) -> Value | None:
+        caller = self.function(given[0])
+        target = self.function(to[0])
+        if caller is None or target is None:
+            return None
+        call = self.thawed_call(caller.calls[given[1]], caller)
+        return self.matched(self.callee(call.func), call.args, call.keywords).get(target.parameters[to[1]].name)
+
+    def thawed_call(self, frozen: Frozen, function: FunctionSummary, func: Value | None = None) -> Call:
+        """A call in a summary. `func` is what it calls, where that is known or does not matter."""
+        called, args, keywords, line = frozen
+        thaw = self.thaw
+        given = {None if name == "**" else name: thaw(each, function) for name, each in keywords.items()}
+        args = [thaw(each, function) for each in args]
+        return made_call(function, thaw(called, function) if func is None else func, args, given, line)
 
     def _callee(self, value: Value) -> Callee:
         op = value.op
@@ -111,7 +143,7 @@ class Calling(Names):
             part = self.item_of(value)
             return self.callee(part) if part is not None else NOTHING
         if op == "param":
-            bound = self.bindings.get((value.data.function.id, value.data.index), ())
+            bound = self.bound(value.data.function.id, value.data.index)
             return self.callee(bound[0]) if len(bound) == 1 else NOTHING
         return NOTHING
 

@@ -83,7 +83,9 @@ def unhashable(program: Program, value: Value, depth: int = 0) -> str | None:
         return _ARRAYS[kind]
     if op == "attr":
         owner = program.type_of(value.args[0])
-        member = program.instance_member(owner, value.data) if owner in program.class_data else None
+        if owner is None or owner not in program.class_data:
+            return None
+        member = program.instance_member(owner, value.data)
         if member is not None and member.op in ("dict", "list", "set", "call"):
             return unhashable(program, member, depth + 1)
     if op == "param":
@@ -97,7 +99,7 @@ def _annotated(program: Program, annotation: Value) -> str | None:
     if known is not None:
         return known
     id = program.class_named(base)
-    return unhashable_class(program, id) if id in program.class_data else None
+    return unhashable_class(program, id) if id is not None and id in program.class_data else None
 
 
 def _made(program: Program, value: Value, depth: int) -> str | None:

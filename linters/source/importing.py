@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from .summary import FileSummary
@@ -13,7 +15,6 @@ class Importing:
 
     files: dict[str, FileSummary]
     module: Any
-    _importers: dict[str, list[str]] | None = None
 
     @property
     def paths(self) -> set[str]:
@@ -21,22 +22,26 @@ class Importing:
 
     def importers(self, module: str) -> list[str]:
         """The modules that import this one."""
-        if self._importers is None:
-            self._importers = {}
-            for name, file in self.files.items():
-                if is_test_path(file.path):
-                    continue
-                named = {value[1] for value in file.data["exports"].values() if value[0] == "n"}
-                found = {each.module for wanted in (*file.data["imports"], *named) if (each := self.module(wanted))}
-                # What `import pkg.part` runs on its way.
-                for wanted in file.data["imports"]:
-                    while "." in wanted:
-                        wanted = wanted.rpartition(".")[0]
-                        if (each := self.module(wanted)) is not None:
-                            found.add(each.module)
-                for other in sorted(found - {name}):
-                    self._importers.setdefault(other, []).append(name)
-        return self._importers.get(module, [])
+        return self.importing.get(module, [])
+
+    @cached_property
+    def importing(self) -> Mapping[str, list[str]]:
+        """The importers of each module that has any."""
+        importers: dict[str, list[str]] = {}
+        for name, file in self.files.items():
+            if is_test_path(file.path):
+                continue
+            named = {value[1] for value in file.data["exports"].values() if value[0] == "n"}
+            found = {each.module for wanted in (*file.data["imports"], *named) if (each := self.module(wanted))}
+            # What `import pkg.part` runs on its way.
+            for wanted in file.data["imports"]:
+                while "." in wanted:
+                    wanted = wanted.rpartition(".")[0]
+                    if (each := self.module(wanted)) is not None:
+                        found.add(each.module)
+            for other in sorted(found - {name}):
+                importers.setdefault(other, []).append(name)
+        return importers
 
     def distributed_in(self, module: str) -> str | None:
         """The path of a file that calls `jax.distributed.initialize` and imports this module, through others or not."""

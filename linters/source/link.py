@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from .callee import Callee
+from .calling import Given
 from .kinds import TRACERS
 from .records import Call
 from .summary import HIGHER_ORDER, FunctionSummary
@@ -34,11 +35,13 @@ class Linker:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.traced: dict[str, Traced] = {}
+        program.traced_functions = self.traced
         self.bits: dict[str, dict[str, int]] = {}
         self.work: deque[str] = deque()
         self.queued: set[str] = set()
         self.children: dict[str, list[str]] = {}
-        self.roots: list[tuple[FunctionSummary, Call, Callee, Transform]] = []
+        self.roots: list[Given] = []
         self.passed: dict[str, set[str]] = {}
 
     def run(self) -> None:
@@ -48,14 +51,21 @@ class Linker:
             if outer is not None:
                 self.children.setdefault(outer, []).append(id)
         self._sort_calls()
-        for function, call, callee, transform in self.roots:
-            self._root(function, call, callee, transform)
+        for id, at in self.roots:
+            function = program.function(id)
+            assert function is not None
+            call = program.thawed_call(function.calls[at], function)
+            callee = program.callee(call.func)
+            transform = TRANSFORMS.get(callee.name or "")
+            if transform is not None and not callee.wraps:
+                self._root(function, call, callee, transform)
+            program.make_room()
         self._conventions()
         while self.work:
             id = self.work.popleft()
             self.queued.discard(id)
             self._spread(id)
-        for id, traced in program.traced_functions.items():
+        for id, traced in self.traced.items():
             bits = self.bits.get(id, {})
             traced.parameters = {name: STATES.get(state, "unknown") for name, state in bits.items()}
 
@@ -63,10 +73,11 @@ class Linker:
 
     def _sort_calls(self) -> None:
         program = self.program
-        bound: list[tuple[Callee, Call]] = []
+        bound: list[Given] = []
         for id, (data, _) in program.function_data.items():
             if not data["c"]:
                 continue
+            program.make_room()
             function = program.function(id)
             if function is None:
                 continue
@@ -75,22 +86,23 @@ class Linker:
                 func = program.thaw(frozen[0], function)
                 if func is UNKNOWN:
                     continue
-                call = self._thawed(frozen, func, function)
                 if func.op == "attr" and func.data in RULE_METHODS:
-                    self._derivative_rule(function, call)
+                    self._derivative_rule(function, program.thawed_call(frozen, function, func))
                     continue
                 callee = program.callee(func)
                 transform = TRANSFORMS.get(callee.name) if callee.name and not callee.wraps else None
                 if transform is not None and not (transform.transparent and transform.parameters == "none"):
-                    self.roots.append((function, call, callee, transform))
+                    self.roots.append((id, at))
                 elif callee.function is not None:
-                    bound.append((callee, call))
+                    bound.append((id, at))
             self._note_passed(function, data["c"])
-        for callee, call in bound:
-            self._bind(callee, call)
+        bindings: dict[tuple[str, int], list[Given]] = {}
+        for given in bound:
+            self._bind(given, bindings)
+            program.make_room()
+        program.bindings = bindings
         # What a parameter calls was asked before its bindings were known.
-        program.forget()
-        program.forget_names()
+        program.begin()
 
     def _note_passed(self, function: FunctionSummary, calls: list[Any]) -> None:
         """Which parameters the calls of compiled functions give: the defaults of the others stay Python values."""
@@ -105,29 +117,24 @@ class Linker:
                     continue
             callee = program.frozen_callee(func, function.id)
             if callee.function is not None and callee.wraps:
-                call = self._thawed(frozen, UNKNOWN, function)
+                call = program.thawed_call(frozen, function, UNKNOWN)
                 given = program.matched(callee, call.args, call.keywords)
                 self.passed.setdefault(callee.function.id, set()).update(given)
 
-    def _thawed(self, frozen: Any, func: Value, function: FunctionSummary) -> Call:
-        from .frozen import made_call
-
-        _, args, keywords, line = frozen
-        thaw = self.program.thaw
-        given = {None if name == "**" else name: thaw(each, function) for name, each in keywords.items()}
-        return made_call(function, func, [thaw(each, function) for each in args], given, line)
-
-    def _bind(self, callee: Callee, call: Call) -> None:
+    def _bind(self, given: Given, bindings: dict[tuple[str, int], list[Given]]) -> None:
         """Remembers functions that are given to project functions: what calls its parameter calls them."""
-        program, function = self.program, callee.function
+        program = self.program
+        caller = program.function(given[0])
+        assert caller is not None
+        call = program.thawed_call(caller.calls[given[1]], caller)
+        callee = program.callee(call.func)
+        function = callee.function
         if function is None:
             return
-        by_name = {each.name: each for each in function.parameters}
+        by_name = {each.name: each.index for each in function.parameters}
         for name, value in program.matched(callee, call.args, call.keywords).items():
-            if name in by_name and _may_be_function(value):
-                found = program.callee(value)
-                if found.function is not None:
-                    program.bindings.setdefault((function.id, by_name[name].index), []).append(value)
+            if name in by_name and _may_be_function(value) and program.callee(value).function is not None:
+                bindings.setdefault((function.id, by_name[name]), []).append(given)
 
     # Roots
 
@@ -150,7 +157,7 @@ class Linker:
         if value.op in ("list", "tuple", "phi"):
             return [each for part in value.args for each in self._functions(part, depth + 1)]
         if value.op == "param":
-            bound = self.program.bindings.get((value.data.function.id, value.data.index), ())
+            bound = self.program.bound(value.data.function.id, value.data.index)
             return [each for part in bound[:8] for each in self._functions(part, depth + 1)]
         callee = self.program.callee(value)
         if callee.cls is not None:
@@ -174,7 +181,7 @@ class Linker:
             return
         if transform.transparent:
             return
-        outer = self.program.traced_functions.get(maker.id)
+        outer = self.traced.get(maker.id)
         states = self._states(inner, name, transform, options)
         self._mark(function.id, name, (why,), transform.staged or bool(outer and outer.staged), True, states)
 
@@ -281,12 +288,12 @@ class Linker:
         self, id: str, transform: str, chain: tuple[Why, ...], staged: bool, direct: bool, states: dict[str, int]
     ) -> None:
         program = self.program
-        found = program.traced_functions.get(id)
+        found = self.traced.get(id)
         changed = False
         if found is None:
             if id in program.host_functions or id not in program.function_data:
                 return
-            program.traced_functions[id] = Traced(transform, chain, staged, direct)
+            self.traced[id] = Traced(transform, chain, staged, direct)
             changed = True
         else:
             if staged and not found.staged:
@@ -306,7 +313,7 @@ class Linker:
     def _spread(self, id: str) -> None:
         """From a traced function to those in it and those it calls."""
         program = self.program
-        traced = program.traced_functions[id]
+        traced = self.traced[id]
         bits = self.bits.get(id, {})
         traced.parameters = {name: STATES.get(state, "unknown") for name, state in bits.items()}
         function = program.function(id)
@@ -319,6 +326,7 @@ class Linker:
                 why = Why(function.path, data["l"], _shown(data["n"]))
                 self._mark(child, traced.transform, (*chain, why), traced.staged, False, {})
         program.forget()
+        program.make_room()
         for frozen in function.calls:
             self._call(function, traced, frozen, chain)
 
@@ -332,7 +340,7 @@ class Linker:
             self._mapped(function, traced, frozen, program.thaw(frozen[0], function), chain)
             return
         if name in TRANSFORMS and not callee.wraps:
-            call = self._thawed(frozen, program.thaw(frozen[0], function), function)
+            call = program.thawed_call(frozen, function)
             transform = TRANSFORMS[name]
             if not transform.staged and traced.staged and not transform.host:
                 self._root(function, call, callee, transform)
@@ -343,7 +351,7 @@ class Linker:
         target = callee.function
         if target is None or len(chain) >= LONGEST_CHAIN:
             return
-        call = self._thawed(frozen, UNKNOWN, function)
+        call = program.thawed_call(frozen, function, UNKNOWN)
         states: dict[str, int] = {}
         if not any(TRANSFORMS[each.name].staged for each in callee.wraps if each.name in TRANSFORMS):
             given = program.matched(callee, call.args, call.keywords)
@@ -367,7 +375,7 @@ class Linker:
         self, function: FunctionSummary, traced: Traced, frozen: Any, func: Value, chain: tuple[Why, ...]
     ) -> None:
         """tree.map, map, reduce: the function gets elements of the other arguments."""
-        call = self._thawed(frozen, func, function)
+        call = self.program.thawed_call(frozen, function, func)
         if not call.args:
             return
         for inner in self._functions(call.args[0]):

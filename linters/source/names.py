@@ -13,14 +13,43 @@ from .values.value import UNKNOWN, Parameter, Value, dotted
 DEEPEST = 24
 
 
+class Definitions(Mapping[str, tuple[dict[str, Any], FileSummary]]):
+    """The functions or classes of all files by their ids, which begin with their module. Looked up, not copied."""
+
+    def __init__(self, files: Mapping[str, FileSummary], kind: str) -> None:
+        self._files, self._kind = files, kind
+
+    def file(self, id: str) -> FileSummary | None:
+        """The file that defines it; None where none does."""
+        module, colon, _ = id.partition(":")
+        found = self._files.get(module) if colon else None
+        return found if found is not None and id in found.data[self._kind] else None
+
+    def __getitem__(self, id: str) -> tuple[dict[str, Any], FileSummary]:
+        found = self.file(id)
+        if found is None:
+            raise KeyError(id)
+        return found.data[self._kind][id], found
+
+    def __contains__(self, id: object) -> bool:
+        return isinstance(id, str) and self.file(id) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        for file in self._files.values():
+            yield from file.data[self._kind]
+
+    def __len__(self) -> int:
+        return sum(len(file.data[self._kind]) for file in self._files.values())
+
+
 class Names:
     """The summaries of all files, and what their names mean."""
 
     def __init__(self, summaries: Iterable[FileSummary]) -> None:
         super().__init__()
         self.files: dict[str, FileSummary] = {}
-        self.function_data: dict[str, tuple[dict[str, Any], FileSummary]] = {}
-        self.class_data: dict[str, tuple[dict[str, Any], FileSummary]] = {}
+        self.function_data = Definitions(self.files, "functions")
+        self.class_data = Definitions(self.files, "classes")
         self._functions: dict[str, FunctionSummary] = {}
         self._classes: dict[str, ClassSummary] = {}
         self._resolved: dict[str, Value | None] = {}
@@ -31,10 +60,6 @@ class Names:
         self._tails: set[str] = set()
         for summary in summaries:
             self.files.setdefault(summary.module, summary)
-            for id, data in summary.data["functions"].items():
-                self.function_data.setdefault(id, (data, summary))
-            for id, data in summary.data["classes"].items():
-                self.class_data.setdefault(id, (data, summary))
             self._tails.update(summary.module.split("."))
 
     def forget(self) -> None:
@@ -43,25 +68,31 @@ class Names:
         self._parameters.clear()
 
     def forget_names(self) -> None:
-        """Drops what names lead to, for the same reason."""
+        """Drops what names lead to as well. What is asked next gets the answer that a new program would give: where
+        names lead in a circle, an answer may depend on which of them was asked for first."""
         self._resolved.clear()
+        self._lineages.clear()
+        self._classes.clear()
         for function in self._functions.values():
             function.forget()
+        self._functions.clear()
 
     # Functions and classes by id
 
     def function(self, id: str) -> FunctionSummary | None:
         found = self._functions.get(id)
-        if found is None and id in self.function_data:
-            data, file = self.function_data[id]
-            found = self._functions[id] = FunctionSummary(id, data, file, self.thaw)
+        if found is None:
+            file = self.function_data.file(id)
+            if file is not None:
+                found = self._functions[id] = FunctionSummary(id, file, self.thaw)
         return found
 
     def class_(self, id: str) -> ClassSummary | None:
         found = self._classes.get(id)
-        if found is None and id in self.class_data:
-            data, file = self.class_data[id]
-            found = self._classes[id] = ClassSummary(id, data, file)
+        if found is None:
+            file = self.class_data.file(id)
+            if file is not None:
+                found = self._classes[id] = ClassSummary(id, file)
         return found
 
     def thaw(

@@ -8,13 +8,12 @@ file's summary, and needs nothing here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from hashlib import blake2b
 
 from .axes import all_axes
 from .program import Program
 from .summary import FileSummary
-from .values.value import Value
 
 
 class Outside:
@@ -23,23 +22,37 @@ class Outside:
     What other files say counts without their lines (`FileSummary.outward`), so most edits are no news to others.
     """
 
-    def __init__(self, program: Program, digests: Mapping[str, str] | None = None) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
-        self._own = {module: each.outward for module, each in program.files.items()}
         self._by_path = {each.path: each for each in program.files.values()}
-        self._bound: dict[str, list[tuple[int, list[Value]]]] = {}
-        for (id, index), values in program.bindings.items():
-            self._bound.setdefault(id, []).append((index, values))
+        self._bound: dict[str, list[int]] = {}
+        for id, index in program.bindings:
+            self._bound.setdefault(id, []).append(index)
         binds = any("axes" in each.data for each in program.files.values())
         self._axes = all_axes(program) or ("?" if binds else "")
+        self._own = {module: f"{each.outward} {self._known(each)}" for module, each in program.files.items()}
+        self._imported = {module: self._imports(each) for module, each in program.files.items()}
         self._below = self._reached()
+
+    def _known(self, summary: FileSummary) -> str:
+        """What the program knows of a file's functions, and who uses them asks."""
+        program = self._program
+        facts: list[str] = []
+        for id in summary.data["functions"]:
+            traced = program.traced_functions.get(id)
+            if traced is not None:
+                facts.append(f"{id} {traced.staged} {sorted(traced.parameters.items())}")
+            starts = program.starting.get(id)
+            if starts is not None:
+                facts.append(f"{id} starts {starts}")
+        return blake2b("\n".join(facts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if facts else ""
 
     def of(self, path: str) -> str:
         """The name of all that the findings of one file depend on beyond its text."""
         summary = self._by_path.get(path)
         if summary is None:
             return ""
-        imported = sorted({self._below[module] for module in self._imports(summary)})
+        imported = sorted({self._below[module] for module in self._imported[summary.module]})
         facts = (path, summary.module, *sorted(self._told(summary)), *imported)
         return blake2b(json.dumps(facts).encode(), digest_size=12).hexdigest()
 
@@ -61,8 +74,10 @@ class Outside:
             callers = sorted({caller for caller, _, _ in program.callers.get(id, ())})
             if callers:
                 yield f"{id} called {callers}"
-            for index, values in self._bound.get(id, ()):
-                yield f"{id} given {index} {sorted(map(_spelled, values))}"
+            for index in self._bound.get(id, ()):
+                for caller, at in program.bindings[id, index]:
+                    data, file = program.function_data[caller]
+                    yield f"{id} given {index} {json.dumps(data['c'][at][:3])} {self._below[file.module]}"
             place = program.repeated(id)
             if place is not None:
                 yield f"{id} repeated {place}"
@@ -82,7 +97,7 @@ class Outside:
         Modules that import each other in a circle lead to the same, so circles are found first (Tarjan's algorithm,
         without recursion) and share a name, which is made of their own digests and the names of what they lead to.
         """
-        graph = {module: self._imports(each) for module, each in self._program.files.items()}
+        graph = self._imported
         names: dict[str, str] = {}
         index: dict[str, int] = {}
         low: dict[str, int] = {}
@@ -116,9 +131,3 @@ class Outside:
                         name = blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
                         names.update(dict.fromkeys(circle, name))
         return names
-
-
-def _spelled(value: Value) -> str:
-    """A function-valued argument as text that is the same in every run."""
-    known = getattr(value.data, "id", value.data)
-    return f"{value.op} {known if isinstance(known, (str, int)) else ''}({','.join(map(_spelled, value.args[:8]))})"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any
 
-from .calling import Calling
+from .calling import Calling, Given
 from .importing import Importing
 from .kinds import Kinds
 from .link import Linker
@@ -14,9 +15,10 @@ from .records import Function
 from .summary import FileSummary
 from .text import is_test_path
 from .traced import Traced
-from .values.value import Value
 
 MOST_CALLERS = 60
+MOST_FUNCTIONS = 4000
+"""Functions of other files that are remembered at a time."""
 
 
 class Program(Calling, Kinds, Importing):
@@ -25,12 +27,11 @@ class Program(Calling, Kinds, Importing):
     def __init__(self, summaries: Iterable[FileSummary], options: SourceOptions | None = None) -> None:
         super().__init__(summaries)
         self.options = options or SourceOptions()
-        self.bindings: dict[tuple[str, int], list[Value]] = {}
-        self.traced_functions: dict[str, Traced] = {}
+        self.bindings: Mapping[tuple[str, int], list[Given]] = {}
+        self.traced_functions: Mapping[str, Traced] = {}
         self.host_functions: set[str] = set()
-        self._returned, self._frozen_callees = {}, {}
+        self._returned, self._frozen_callees, self._bound_values = {}, {}, {}
         self._consumed: dict[str, frozenset[str]] = {}
-        self._callers: dict[str, list[tuple[str, int, bool]]] | None = None
         self._starts: dict[str, str | None] = {}
         self.x64 = any(file.data.get("x64") for file in self.files.values())
         """Whether any file turns JAX's mode of 64 bits on."""
@@ -39,20 +40,21 @@ class Program(Calling, Kinds, Importing):
         """Whether and why a function is traced."""
         return self.traced_functions.get(function.id) if function is not None else None
 
-    @property
-    def callers(self) -> dict[str, list[tuple[str, int, bool]]]:
+    @cached_property
+    def callers(self) -> Mapping[str, list[tuple[str, int, bool]]]:
         """For each function the calls of it: id of the caller, line, whether it stands in a loop."""
-        if self._callers is None:
-            self._callers = {}
-            for id, (data, _) in self.function_data.items():
-                if not data["c"]:
-                    continue
-                looped = frozenset(data.get("w", ()))
-                for at, frozen in enumerate(data["c"]):
-                    target = self._target(frozen[0], id)
-                    if target is not None:
-                        self._callers.setdefault(target, []).append((id, frozen[3], at in looped))
-        return self._callers
+        found: dict[str, list[tuple[str, int, bool]]] = {}
+        for id, (data, _) in self.function_data.items():
+            if not data["c"]:
+                continue
+            self.make_room()
+            looped = frozenset(data.get("w", ()))
+            for at, frozen in enumerate(data["c"]):
+                target = self._target(frozen[0], id)
+                if target is not None:
+                    found.setdefault(target, []).append((id, frozen[3], at in looped))
+        self.begin()
+        return found
 
     def _target(self, func: Any, caller: str) -> str | None:
         """The id of the project function that a call in a summary comes to in the end."""
@@ -98,6 +100,18 @@ class Program(Calling, Kinds, Importing):
                     return found
         return None
 
+    @cached_property
+    def starting(self) -> dict[str, str]:
+        """All functions of the program that start a backend when they run, with the call that does."""
+        seen = [id for id, (data, _) in self.function_data.items() if "b" in data]
+        known = set(seen)
+        for id in seen:  # grows
+            for caller, _, _ in self.callers.get(id, ()):
+                if caller not in known:
+                    known.add(caller)
+                    seen.append(caller)
+        return {id: found for id in sorted(seen) if (found := self.starts_backend(id)) is not None}
+
     def consumed(self, id: str) -> frozenset[str]:
         """The parameters that a function uses up as PRNG keys, itself or through those it calls."""
         known = self._consumed.get(id)
@@ -129,8 +143,6 @@ class Program(Calling, Kinds, Importing):
         self.forget()
         for function in self._functions.values():
             function.close()
-        for bound in self.bindings.values():
-            bound.clear()
         self.__dict__.clear()
 
     def forget(self) -> None:
@@ -138,11 +150,26 @@ class Program(Calling, Kinds, Importing):
         self._returned.clear()
         self._kinds_returned.clear()
 
+    def forget_names(self) -> None:
+        super().forget_names()
+        self._consumed.clear()
+        self._starts.clear()
+
+    def begin(self) -> None:
+        """Forgets all that was remembered: what is said of a file does not depend on which was judged before it."""
+        self.forget()
+        self.forget_names()
+
+    def make_room(self) -> None:
+        """Forgets what was remembered where it has become much."""
+        if len(self._functions) > MOST_FUNCTIONS:
+            self.begin()
+
 
 def link(summaries: Iterable[FileSummary], options: SourceOptions | None = None) -> Program:
     """The program that these files make."""
     program = Program(summaries, options)
     Linker(program).run()
-    program.forget()
-    program.forget_names()
+    program.begin()
+    assert program.callers is not None  # found now: what is remembered is forgotten on the way
     return program

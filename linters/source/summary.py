@@ -10,6 +10,7 @@ from typing import Any
 from .apis import is_library, result_of, starts_backend
 from .axes import axes_bound
 from .frozen import Freezer, Frozen
+from .packed import Packed
 from .processes import met
 from .records import Call, Class, Function, Module
 from .sketch import Sketcher
@@ -33,39 +34,30 @@ HIGHER_ORDER = frozenset(
 
 @dataclass(slots=True)
 class FileSummary:
-    """`data` is plain JSON; see `summarise` for its keys."""
+    """`data` is JSON, packed; see `summarise` for its keys."""
 
     path: str
     module: str
-    data: dict[str, Any]
-
-    def as_json(self) -> dict[str, Any]:
-        return {"path": self.path, "module": self.module, "data": self.data}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> FileSummary:
-        return cls(data["path"], data["module"], data["data"])
+    data: Packed
 
     @property
     def outward(self) -> str:
         """The name of what it says to other files: no lines, and of calls only what is handed a parameter."""
         return self.data["outward"]
 
-    @property
-    def digest(self) -> str:
-        """The name of what it says."""
-        return blake2b(json.dumps(self.data, separators=(",", ":")).encode(), digest_size=12).hexdigest()
-
 
 class FunctionSummary:
     """A function of another file, or of this one as others see it: a `callee.Signature`."""
 
-    def __init__(self, id: str, data: dict[str, Any], file: FileSummary, thaw: Any) -> None:
+    def __init__(self, id: str, file: FileSummary, thaw: Any) -> None:
         self.id = id
-        self.data = data
         self.file = file
         self._thaw: Any = thaw
         self._parameters: list[Parameter] | None = None
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return self.file.data["functions"][self.id]
 
     @property
     def name(self) -> str:
@@ -116,10 +108,13 @@ class FunctionSummary:
 class ClassSummary:
     """A class: bases and members as frozen values."""
 
-    def __init__(self, id: str, data: dict[str, Any], file: FileSummary) -> None:
+    def __init__(self, id: str, file: FileSummary) -> None:
         self.id = id
-        self.data = data
         self.file = file
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return self.file.data["classes"][self.id]
 
 
 def summarise(module: Module) -> FileSummary:
@@ -162,7 +157,7 @@ def summarise(module: Module) -> FileSummary:
     ):
         data["distributed"] = True
     data["outward"] = _outward(data)
-    return FileSummary(module.source.path, module.name, data)
+    return FileSummary(module.source.path, module.name, Packed.of(data))
 
 
 def _outward(data: dict[str, Any]) -> str:

@@ -64,6 +64,11 @@ class SourceText:
         """The offset of each line in the text."""
         return [0, *(found.end() for found in _BREAK.finditer(self.text))]
 
+    def forget(self) -> None:
+        """Lets go of what can be computed from the text again."""
+        self.__dict__.pop("lines", None)
+        self.__dict__.pop("_starts", None)
+
     def offset(self, line: int, column: int) -> int | None:
         """The offset in the text of a 1-based place; None where there is no such place."""
         if not 0 < line <= len(self._starts) or not 0 < column <= len(self.lines[line - 1]) + 1:

@@ -226,7 +226,7 @@ class Expressions(State):
         return env
 
     def _lambda(self, node: ast.Lambda) -> Value:
-        function = self.define(node, f"<lambda:{node.lineno}:{node.col_offset}>")
+        function = self.define(node, "<lambda>")
         self.parameters(function, node.args)
         return function.value
 

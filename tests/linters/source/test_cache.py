@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 from contract_lint.contracts.finding import Edit, Finding, Fix, Location
-from contract_lint.linters.source.cache import Cache, Entry, cache_file, dump_findings, load_findings, stamp
+from contract_lint.linters.source.cache import Cache, Entry, cache_file, stamp
+from contract_lint.linters.source.findings import pack_findings, unpack_findings
 from hypothesis import given
 from hypothesis import strategies as st
 
-ENTRY = Entry("abc", '{"a": "b\\tc"}', "out", "[]")
+ENTRY = Entry("abc", ["a", {"x64": True}], b"a summary\n", "out", [{"code": "X"}], b"links")
+
+ENTRY_SHORT = (ENTRY.small, ENTRY.findings)
 
 
 @pytest.fixture
@@ -52,7 +56,8 @@ def test_files_that_are_gone_are_forgotten(tmp_path: Path, there: str) -> None:
     cache.put(there, ENTRY)
     cache.put(there + "gone", ENTRY)
     cache.save()
-    assert there + "gone" not in Path(name).read_text()
+    assert (there + "gone").encode() not in Path(name).read_bytes()
+    assert Cache(name, "v1").get(there) == ENTRY
 
 
 @given(st.binary(max_size=300), st.integers(0, 400))
@@ -93,15 +98,34 @@ def test_findings_come_back_as_they_were() -> None:
         fix=Fix("mend", (Edit(Location("a.py", 1, 2, 3, 4), "t"),), True, ("jax",), ("jax:tree_map",)),
         details={"kind": "if"},
     )
-    (again,) = load_findings(dump_findings([found]), "a.py") or []
+    packed = json.loads(json.dumps(pack_findings([found])))
+    assert packed == pack_findings([found])
+    (again,) = unpack_findings(packed, "a.py") or []
     assert again == found and again.details == found.details
-    (moved,) = load_findings(dump_findings([found]), "b/a.py") or []
+    (moved,) = unpack_findings(packed, "b/a.py") or []
     assert moved.location == Location("b/a.py", 3, 4, 5, 6)
 
 
-@pytest.mark.parametrize("text", ["", "{", "{}x", '[{"code": 1}]', "[3]", '[{"at": [1]}]', "[" * 100_000, "null"])
-def test_other_text_is_no_findings(text: str) -> None:
-    assert load_findings(text, "a.py") is None
+@pytest.mark.parametrize("packed", [None, 3, "{", {"x": 1}, [{"code": 1}], [3], [{"at": [1]}], [None]])
+def test_other_data_is_no_findings(packed: object) -> None:
+    assert unpack_findings(packed, "a.py") is None
+
+
+def test_parts_of_what_did_not_change_are_kept(tmp_path: Path, there: str) -> None:
+    name = cache_file(str(tmp_path))
+    other = tmp_path / "b.py"
+    other.write_text("")
+    cache = Cache(name, "v1")
+    cache.put(there, ENTRY)
+    cache.put(str(other), Entry("one", findings=[]))
+    cache.program = "p"
+    cache.save()
+    cache.put(str(other), Entry("two", ["b", {}], b"longer than before" * 99, "", [], b""))
+    cache.save()
+    again = Cache(name, "v1")
+    assert again.program == "p" and again.get(there) == ENTRY and again.short(there) == ("abc", *ENTRY_SHORT)
+    assert again.get(str(other), "one") is None
+    assert again.get(str(other), "two") == Entry("two", ["b", {}], b"longer than before" * 99, "", [], b"")
 
 
 def test_the_stamp_follows_version_and_settings() -> None:

@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 from contract_lint.linters.source.analyse import summarise, why
 from contract_lint.linters.source.options import SourceOptions
+from contract_lint.linters.source.packed import Packed
 from contract_lint.linters.source.program import Program, link
 from contract_lint.linters.source.summary import FileSummary
 from contract_lint.linters.source.text import plain_source
@@ -18,7 +19,7 @@ def program_of(files: dict[str, str], options: SourceOptions | None = None) -> P
     for path, code in files.items():
         summary = summarise(plain_source(path, dedent(code)))
         assert isinstance(summary, FileSummary)
-        summaries.append(FileSummary.from_json(summary.as_json()))
+        summaries.append(summary)
     return link(summaries, options)
 
 
@@ -154,7 +155,11 @@ def test_summaries_are_plain_json_and_need_no_tree() -> None:
     source = plain_source("example.py", "import jax\n@jax.jit\ndef f(x, y=(1, {'a': 2})):\n    return x, y[0]\n")
     summary = summarise(source)
     assert isinstance(summary, FileSummary)
-    again = FileSummary.from_json(json.loads(json.dumps(summary.as_json())))
-    assert again == summary and again.outward == summary.outward
+    again = Packed(json.loads(json.dumps(summary.data)), summary.data.packed)
+    assert again.whole() == summary.data.whole() == json.loads(json.dumps(summary.data.whole()))
     moved = summarise(plain_source("example.py", "\n\n" + source.text))
-    assert isinstance(moved, FileSummary) and moved.outward == summary.outward and moved.data != summary.data
+    assert (
+        isinstance(moved, FileSummary)
+        and moved.outward == summary.outward
+        and moved.data.whole() != summary.data.whole()
+    )

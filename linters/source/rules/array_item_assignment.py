@@ -36,25 +36,13 @@ import ast
 from collections.abc import Iterable
 
 from ....contracts.finding import Edit, Finding, Fix
-from ..apis import ARRAY_ATTRIBUTES, ARRAY_METHODS, result_of
+from ..arrays import is_array, is_indexed_as_array, is_used_as_array
 from ..concrete import may_be_concrete
 from ..facts import FileFacts
-from ..records import Call, Function, Store
+from ..records import Function, Store
 from ..rule import Example, SourceRule
-from ..values.value import Value, dotted
+from ..values.value import Value
 
-_SEVERAL = frozenset(
-    {
-        "load", "split", "array_split", "hsplit", "vsplit", "dsplit", "meshgrid", "broadcast_arrays", "unstack",
-        "gradient", "nonzero", "where", "ix_", "atleast_1d", "atleast_2d", "atleast_3d", "top_k", "sort", "svd",
-        "eigh", "qr", "slogdet", "histogram", "histogram2d", "modf", "divmod", "frexp", "unique",
-        "tril_indices", "triu_indices", "diag_indices", "unravel_index", "lstsq", "eig", "reduce",
-        "sort_key_val", "indices", "ogrid", "mgrid", "run_state", "lu", "load_ref",
-    }
-)  # fmt: skip
-"""Functions of JAX that may give a tuple or a list."""
-_TYPES = frozenset({"jax.Array", "jax.numpy.ndarray", "chex.Array", "jaxtyping.Array"})
-_AT = frozenset({"set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply", "get"})
 _UPDATES = {"Add": "add", "Mult": "multiply", "Div": "divide", "Pow": "power"}
 _OPERATORS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "Pow": "**", "FloorDiv": "//", "Mod": "%",
     "MatMult": "@", "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>"}  # fmt: skip
@@ -65,9 +53,11 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         for store in function.stores:
             if store.kind != "item" or store.base is None or store.index is None:
                 continue
-            sure = _is_array(facts, store.base)
-            if not sure and not (
-                _is_indexed_as_array(facts, store.base, store.index) or _is_used_as_array(facts, store)
+            sure = is_array(facts, store.base)
+            if (
+                not sure
+                and not is_indexed_as_array(facts, store.base, store.index)
+                and not is_used_as_array(facts, store)
             ):
                 continue
             if may_be_concrete(facts, store.block):
@@ -83,101 +73,6 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 confidence="certain" if sure else "likely",
                 fix=_fix(facts, function, store),
             )
-
-
-def _is_array(facts: FileFacts, value: Value, depth: int = 8, rounds: tuple[Value, ...] = ()) -> bool:
-    """Whether a value is surely one JAX array, traced or not: no tree of them, no list, no NumPy array.
-
-    `rounds` are values of loops round this one: those that come back to them are what they were before.
-    """
-    if value in rounds:
-        return True
-    if not depth:
-        return False
-    op = value.op
-    rounds = (*rounds, value) if op == "loop" else rounds
-    if op == "updated":
-        return value.data == "item" and _is_array(facts, value.args[0], depth - 1, rounds)
-    if op in ("phi", "loop"):
-        return all(_is_array(facts, each, depth - 1, rounds) for each in value.args)
-    if op == "bin":
-        return facts.kind(value) == "array" or any(_is_array(facts, each, depth - 1, rounds) for each in value.args)
-    if op == "param":
-        # Kernels take references, and call them arrays too.
-        reference = value.data.name.endswith("ref") or "pallas" in facts.source.text
-        return not reference and dotted(value.data.annotation) in _TYPES
-    if op == "item" or (op == "attr" and value.data in ARRAY_ATTRIBUTES):
-        return _is_array(facts, value.args[0], depth - 1, rounds)
-    if op != "call":
-        return facts.kind(value) == "array"
-    callee = facts.callee(value.data)
-    name = callee.name or ""
-    if callee.wraps:
-        return False
-    if callee.function is not None:
-        made = facts.returned(value)
-        return made is not None and _is_array(facts, made, depth - 1, rounds)
-    if name.startswith("."):
-        base = value.data.func.args[0] if value.data.func.op == "attr" else None
-        if base is None:
-            return False
-        if base.op == "item" and base.args[0].op == "attr" and base.args[0].data == "at":
-            return name[1:] in _AT  # those of `ref.at[index]` in kernels are others
-        return name[1:] in ARRAY_METHODS and _is_array(facts, base, depth - 1, rounds)
-    return result_of(name) == "array" and name.startswith("jax.") and name.rpartition(".")[2] not in _SEVERAL
-
-
-def _is_indexed_as_array(facts: FileFacts, base: Value, index: Value) -> bool:
-    """An argument of a traced function, or a part of one, with an index that neither lists nor dictionaries take.
-
-    These are tuples with slices, and tracers: a list needs a number, and a dictionary a hash.
-    """
-    while base.op == "updated":
-        base = base.args[0]
-    if facts.kind(base) != "traced" or "pallas" in facts.source.text:
-        return False
-    root = base
-    while root.op in ("item", "attr"):
-        root = root.args[0]
-    if root.op != "param" or root.data.name.endswith("ref"):
-        return False
-    parts = index.args if index.op == "tuple" else (index,)
-    if base is root and index.op == "tuple" and any(part.op == "slice" for part in parts):
-        return True
-    return any(facts.kind(part) == "array" or (part.op == "param" and facts.is_tracer(part)) for part in parts)
-
-
-def _is_used_as_array(facts: FileFacts, store: Store) -> bool:
-    """Whether the same value is updated by `.at[...]` elsewhere in the function, or its class declares an array."""
-    base = store.base
-    while base is not None and base.op == "updated":
-        base = base.args[0]
-    if base is None:
-        return False
-    if "pallas" not in facts.source.text and any(_updated(each) is base for each in store.function.calls):
-        return True
-    kind = facts.type_of(base.args[0]) if base.op == "attr" else None
-    if kind is None or kind not in facts.program.class_data:
-        return False
-    declared = facts.program.declared_type(kind, base.data)
-    return declared is not None and _names_array(declared)
-
-
-def _updated(call: Call) -> Value | None:
-    """The array of `x.at[index].set(value)`."""
-    item = call.func.args[0] if call.func.op == "attr" and call.func.data in _AT else None
-    if item is None or item.op != "item" or item.args[0].op != "attr" or item.args[0].data != "at":
-        return None
-    return item.args[0].args[0]
-
-
-def _names_array(annotation: Value) -> bool:
-    """Whether an annotation is that of one array."""
-    if annotation.op == "item":
-        annotation, shaped = annotation.args[0], annotation.args[1]
-        first = shaped.args[0] if shaped.op == "tuple" and shaped.args else None
-        return (dotted(annotation) or "").startswith("jaxtyping.") and first is not None and _names_array(first)
-    return dotted(annotation) in _TYPES
 
 
 def _fix(facts: FileFacts, function: Function, store: Store) -> Fix | None:
@@ -446,6 +341,7 @@ GOOD = (
     Example(
         "a reference in a kernel, a variable of a module",
         """
+        from typing import NamedTuple
         import jax
         import jax.numpy as jnp
         from flax import nnx
@@ -456,6 +352,16 @@ GOOD = (
             o_ref[0, :] = jnp.zeros(x_ref.shape[1])
             view = o_ref.at[0].reshape(8, 16)
             view[0, :] = 1.0
+
+        class Metadata(NamedTuple):
+            offsets: jax.Array
+
+        def plan(meta_ref: Metadata, sizes_ref):
+            def body(i, total):
+                meta_ref.offsets[i] = total
+                return total + sizes_ref[i]
+
+            jax.lax.fori_loop(0, 8, body, 0)
 
         def double(x):
             return pl.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype), interpret=True)(x)

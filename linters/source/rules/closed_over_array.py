@@ -38,7 +38,7 @@ from math import prod
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
-from ..records import Function
+from ..records import Call, Function
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
 
@@ -80,6 +80,8 @@ _ITEM = {
     "bool_": 1,
     "bool": 1,
 }
+_DTYPE_AT = {"zeros": 1, "ones": 1, "empty": 1, "full": 2, "normal": 2, "uniform": 2, "gumbel": 2, "bits": 2}
+"""The position of the type, where it may be given without a name."""
 _KEEPS = frozenset({"astype", "reshape", "T", "copy", "transpose", "view"})
 
 
@@ -171,12 +173,13 @@ def _bytes(facts: FileFacts, value: Value, depth: int = 6) -> int | None:
     return None
 
 
-def _elements(facts: FileFacts, shape: Value | None, call: object) -> int | None:
+def _elements(facts: FileFacts, shape: Value | None, call: Call) -> int | None:
     found = facts.constant(shape) if shape is not None else facts.MISSING
     sizes = (found,) if type(found) is int else found
     if not isinstance(sizes, tuple) or not all(type(each) is int for each in sizes):
         return None
-    dtype = getattr(call, "keywords", {}).get("dtype")
+    at = _DTYPE_AT.get((facts.callee(call).name or "").rpartition(".")[2])
+    dtype = call.argument(at, "dtype")
     name = (dotted(dtype) or "").rpartition(".")[2] if dtype is not None else ""
     return prod(sizes) * _ITEM.get(name, 4)
 
@@ -258,10 +261,11 @@ GOOD = (
         mask = jnp.tril(jnp.ones((64, 64)))
         weights = np.linspace(0.0, 1.0, 16)
         codes = jnp.zeros((256, 4), dtype=jnp.int8)
+        flags = jnp.zeros((512, 1024), jnp.int8)
 
         @jax.jit
         def attend(x):
-            return (x @ mask) * weights[0] + codes.sum()
+            return (x @ mask) * weights[0] + codes.sum() + flags.sum()
         """,
         run="attend(jnp.ones(64))",
     ),

@@ -127,6 +127,8 @@ def _needs_it(facts: FileFacts, call: Call, partial: bool) -> bool:
 
 
 def _is_unchecked(call: Call) -> bool:
+    if call.func.op == "param":
+        return True  # whatever the caller gives
     name = dotted(call.func) or (call.func.data if call.func.op == "attr" else "")
     return str(name).endswith(_UNCHECKED)
 

@@ -26,9 +26,9 @@ that was busy for 99 % of the time was so for less than 85 %).
 
 ## What stays clean
 Reads under a condition (`if step % 100 == 0`), those of a loop that stands under one, after the loop, of an earlier
-round (the queue stays filled), of host
-values; results that the next round needs on the host (an environment's action, a test that ends the loop, a result that
-is handed on); waits that are timed, loops that sleep; loops over a few constants; tests and benchmarks.
+round (the queue stays filled), of host values; results that the next round needs on the host (an environment's action,
+a test that ends the loop, a result that is handed on); what a hook does that the caller may pass; waits that are timed,
+loops that sleep; loops over a few constants; tests and benchmarks.
 
 ## References
 - https://docs.jax.dev/en/latest/async_dispatch.html
@@ -115,22 +115,24 @@ def _function(facts: FileFacts, function: Function) -> Iterator[Finding]:
             )
 
 
-def _reads(facts: FileFacts, function: Function) -> Iterator[tuple[object, Sync, Call | Branch]]:
+def _reads(facts: FileFacts, reader: Function) -> Iterator[tuple[object, Sync, Call | Branch]]:
     """All that reads numbers in a function, with what is told apart by."""
-    for call in function.calls:
+    for call in reader.calls:
         callee = facts.callee(call)
         if callee.jit is not None:
             continue
         line = getattr(call.statement or call.node, "lineno", 0)
-        if callee.function is not None and not callee.wraps and not _SHOWS.search(callee.function.name):
-            read = reads_of(facts.program, callee.function.id)
+        # What a parameter calls is the caller's choice, and no fault of this loop.
+        function = None if callee.wraps or call.func.op == "param" else callee.function
+        if function is not None and not _SHOWS.search(function.name):
+            read = reads_of(facts.program, function.id)
             given = facts.arguments(call) if read else {}
             values = [given[name] for name in sorted(read) if name in given]
             if values:
-                yield line, Sync(f"{callee.function.name}()", "text", values), call
+                yield line, Sync(f"{function.name}()", "text", values), call
         for sync in syncs(call, callee.name if not callee.wraps else None):
             yield line, sync, call
-    for branch in function.branches:
+    for branch in reader.branches:
         if branch.kind == "if" and branch.value is not None:
             yield getattr(branch.node, "lineno", 0), Sync("this condition", "number", [branch.value]), branch
 
@@ -164,10 +166,12 @@ def _calling(facts: FileFacts, function: Function) -> Loop | None:
 
 
 def _handed_on(facts: FileFacts, record: Call | Branch) -> bool:
-    """Whether a copy on the host is what a generator yields."""
-    return isinstance(record, Call) and any(
-        each.kind == "yield" and holds(each.value, record.result) for each in record.function.returns
-    )
+    """Whether a copy on the host is what a generator yields, or what others find on the object."""
+    if not isinstance(record, Call):
+        return False
+    given = [each.value for each in record.function.returns if each.kind == "yield"]
+    given += [each.value for each in record.function.stores if each.kind == "attribute"]
+    return any(holds(each, record.result) for each in given)
 
 
 def _now_and_then(loop: Loop) -> bool:
@@ -413,7 +417,7 @@ GOOD = (
         run="measure(jnp.ones(2), 2)\nepochs(jnp.ones(2), [jnp.ones(2)], 3)",
     ),
     Example(
-        "an evaluation every so many steps, and a loop that is there to be watched",
+        "an evaluation every so many steps, a hook of the caller, and a loop that is there to be watched",
         """
         import time
         import jax
@@ -429,6 +433,19 @@ GOOD = (
                     for name, split in held_out.items():
                         print(name, float(evaluate(state, split)))
             return state
+
+        def hooked(state, batches, on_metrics=None):
+            for batch in batches:
+                state, loss = step(state, batch)
+                if on_metrics is not None:
+                    on_metrics(loss)
+            return state
+
+        def show(loss):
+            print(float(loss))
+
+        def debug(state, batches):
+            return hooked(state, batches, show)
 
         def watch(state, rounds):
             for _ in range(rounds):
@@ -449,6 +466,12 @@ GOOD = (
         def serve(params, requests):
             for request in requests:
                 yield np.asarray(predict(params, request))
+
+        class Learner:
+            def learn(self, params, batches):
+                for number, batch in enumerate(batches):
+                    params = predict(params, batch)
+                    self.for_actors = (number, jax.device_get(params))
 
         def collect(params, requests, sink):
             for request in requests:

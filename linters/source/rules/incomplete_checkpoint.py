@@ -75,19 +75,22 @@ def _optimizer_states(facts: FileFacts, function: Function, loop: Loop) -> Itera
         if call.block.loop is not loop:
             continue
         for given in (*call.args, *call.keywords.values()):
-            if given.op != "loop" or given.data is not loop or not _is_optimizer(given.args[0]):
+            if given.op != "loop" or given.data is not loop or not _is_optimizer(facts, given.args[0]):
                 continue
             after = given.args[1]
             if after.op == "item" and after.args[0] is call.result and after.args[1].op == "const":
                 yield call, after.args[1].data, given
 
 
-def _is_optimizer(first: Value) -> bool:
+def _is_optimizer(facts: FileFacts, first: Value) -> bool:
     if first.op == "param":
         return first.data.name in _NAMES
     if first.op != "call" or first.data.block is None:
         return False
     call: Call = first.data
+    if call.func.op == "item" and call.func.args[0].op == "call":
+        # init, update = optax.adam(rate)
+        return (facts.callee(call.func.args[0].data).name or "").startswith("optax.")
     if call.func.op != "attr" or call.func.data != "init" or call.keywords or len(call.args) != 1:
         return False
     given = call.args[0]
@@ -130,6 +133,20 @@ BAD = (
                 params, opt_state, loss = step_fn(params, opt_state, batch, sub)
                 if step % 1000 == 0:
                     manager.save(step, {"params": params, "loss": loss})  # bad
+            return params
+        """,
+    ),
+    Example(
+        "an optimizer that was taken apart",
+        """
+        import optax
+
+        def fit(params, loader, manager, update, rate):
+            start, apply = optax.adam(rate)
+            opt_state = start(params)
+            for step, batch in enumerate(loader):
+                params, opt_state = update(apply, params, opt_state, batch)
+                manager.save(step, {"params": params})  # bad
             return params
         """,
     ),

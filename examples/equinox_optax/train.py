@@ -104,7 +104,7 @@ def build(mesh, vocab=256, sequence=32, width=64, inner=256, layers=4, batch=32,
     def loss_fn(model, batch):
         logits = cast(model, compute)(batch["tokens"], constrain).astype(master)
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch["targets"])
-        return jnp.sum(losses * batch["mask"]) / jnp.sum(batch["mask"].astype(master))
+        return jnp.sum(losses * batch["mask"]) / jnp.maximum(jnp.sum(batch["mask"].astype(master)), 1)
 
     def loss_and_grads(batch, model, opt_state):
         return eqx.filter_value_and_grad(loss_fn)(model, batch)

@@ -99,7 +99,7 @@ OTHER_TRAINERS = (
         EQUINOX,
         _edit(
             (
-                'return jnp.sum(losses * batch["mask"]) / jnp.sum(batch["mask"].astype(master))',
+                'return jnp.sum(losses * batch["mask"]) / jnp.maximum(jnp.sum(batch["mask"].astype(master)), 1)',
                 'weights = batch["mask"].reshape(mesh.size, -1)\n'
                 "        return jnp.mean(jnp.sum(losses.reshape(mesh.size, -1) * weights, 1) / jnp.sum(weights, 1))",
             )

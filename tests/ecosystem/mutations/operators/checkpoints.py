@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..operator import Edits, Site, operator
-from ..traced import targets
+from ..traced import reads, targets
 
 MANAGER = "orbax.checkpoint"
 OPTIMIZERS = ("opt_state", "optimizer_state", "optim_state")
@@ -28,9 +28,10 @@ def manager(site: Site, loop: ast.For) -> Edits:
 
 
 def stepped(site: Site, loop: ast.For) -> list[str]:
-    """Names that a call in the loop itself gives anew."""
+    """Names that a call in the loop itself brings on: it takes them and gives them anew."""
     calls = [stmt for stmt in loop.body if isinstance(stmt, ast.Assign) and isinstance(stmt.value, ast.Call)]
-    return [target.id for stmt in calls for target in targets(stmt) if site.source.alone(stmt)]
+    names = [(stmt.value, target.id) for stmt in calls for target in targets(stmt) if site.source.alone(stmt)]
+    return [name for value, name in names if reads(value, name)]
 
 
 @operator("CKP101")
@@ -72,6 +73,7 @@ def loop_starts_at_the_last_checkpoint(site: Site) -> Iterator[Edits]:
     for loop in host_loops(site):
         call, names = loop.iter, stepped(site, loop)
         plain = isinstance(call, ast.Call) and site.source.dotted(call.func) == "range" and len(call.args) in (1, 2)
+        plain = plain and not site.has_kernels and isinstance(loop.target, ast.Name)
         if plain and isinstance(call, ast.Call) and isinstance(loop.target, ast.Name) and names:
             end = site.source.text(call.args[-1])
             begin = site.source.replace(call, f"range(_manager.latest_step() or 0, {end})")

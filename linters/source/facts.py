@@ -39,6 +39,7 @@ Value in terms of the arguments (None where unknown). A name of an enclosing fun
   `callable`, `module`, `unknown`. `TRACERS = {"array", "traced"}`. Unknown stays silent.
 - `facts.callee(call or value)`: a `Callee`: `.name`, `.function`, `.wraps`, `.jit`, `.bound`; see callee.py.
 - `facts.arguments(call)`: parameter name -> Value, for a project function, bound arguments included.
+- `facts.traced_functions()`: the functions under a transform, each with its `Traced`; `facts.host_functions()`: others.
 - `facts.traced(function)`: `Traced` or None: `.staged`, `.parameters`, `.chain`. `facts.why(function)`: its chain as
   text.
 - `facts.constant(value)`: Python value of a literal, a tuple of literals, a name bound to one (other files too); else
@@ -56,7 +57,7 @@ Value in terms of the arguments (None where unknown). A name of an enclosing fun
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...contracts.finding import Finding, Location
@@ -93,6 +94,17 @@ class FileFacts:
     @property
     def functions(self) -> list[Function]:
         return self.module.functions
+
+    def traced_functions(self) -> Iterator[tuple[Function, Traced]]:
+        """The functions that run under a transform, each with how."""
+        for function in self.functions:
+            traced = self.traced(function)
+            if traced is not None:
+                yield function, traced
+
+    def host_functions(self) -> Iterator[Function]:
+        """The functions that no transform is known of, the module's own code among them."""
+        return (function for function in self.functions if self.traced(function) is None)
 
     @property
     def classes(self) -> list[Class]:

@@ -86,9 +86,8 @@ _KEEPS = frozenset({"astype", "reshape", "T", "copy", "transpose", "view"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        traced = facts.traced(function)
-        if traced is None or not traced.staged:
+    for function, traced in facts.traced_functions():
+        if not traced.staged:
             continue
         seen: set[int] = set()
         for node, name, value in _reads(facts, function):

@@ -90,9 +90,8 @@ _MASKS = frozenset(
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        traced = facts.traced(function)
-        if traced is None or not hides_values(traced):
+    for function, traced in facts.traced_functions():
+        if not hides_values(traced):
             continue
         sure = is_sure(traced)
         for record, what, help in (*_calls(facts, function), *_subscripts(facts, function)):

@@ -68,9 +68,8 @@ _MEANT = re.compile(
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        traced = facts.traced(function)
-        if traced is None or not traced.staged:
+    for function, traced in facts.traced_functions():
+        if not traced.staged:
             continue
         for call in function.calls:
             name = facts.callee(call).name

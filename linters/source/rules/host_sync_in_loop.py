@@ -65,8 +65,8 @@ _MEASURES = re.compile(r"(?i)bench|profil|timeit|latency|throughput")
 def check(facts: FileFacts) -> Iterable[Finding]:
     if _MEASURES.search(facts.path.rpartition("/")[2]):
         return
-    for function in facts.functions:
-        if facts.traced(function) is not None or _MEASURES.search(function.name):
+    for function in facts.host_functions():
+        if _MEASURES.search(function.name):
             continue
         if any(facts.callee(call).jit or facts.kind(call.result) == "device" for call in function.calls):
             yield from _function(facts, function)

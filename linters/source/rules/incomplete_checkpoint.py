@@ -43,9 +43,7 @@ _NAMES = ("opt_state", "optimizer_state", "optim_state", "opt_states")
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        if facts.traced(function) is not None:
-            continue
+    for function in facts.host_functions():
         for loop in function.loops:
             if loop.kind == "comprehension":
                 continue

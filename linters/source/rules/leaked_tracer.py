@@ -55,10 +55,7 @@ _FREE = frozenset({"__init__", "__post_init__", "__new__", "setup", "__setstate_
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        traced = facts.traced(function)
-        if traced is None:
-            continue
+    for function, traced in facts.traced_functions():
         for store in function.stores:
             if store.kind == "name" or _is_functional(store) or not facts.held(store.value) & TRACERS:
                 continue

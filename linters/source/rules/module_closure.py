@@ -51,9 +51,8 @@ _NO_MODULES = frozenset({"State", "GraphDef", "Variable", "Param", "VariableStat
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        traced = facts.traced(function)
-        if traced is None or not traced.direct or function.is_module:
+    for function, traced in facts.traced_functions():
+        if not traced.direct or function.is_module:
             continue
         compiles = traced.transform in COMPILES and not _in_traced(facts, function)
         seen: set[tuple[int, bool]] = set()

@@ -45,9 +45,7 @@ _RESTORES = ("restore", "load")
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        if facts.traced(function) is not None:
-            continue
+    for function in facts.host_functions():
         for loop in function.loops:
             if loop.kind != "for" or loop.iterable is None or not _starts_at_last(facts, loop.iterable):
                 continue

@@ -69,9 +69,8 @@ _ENVIRONMENT = frozenset({"os.getenv", "os.environ.get", "os.environ.setdefault"
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        traced = facts.traced(function)
-        if traced is None or not traced.staged or _runs_once(facts, function, traced):
+    for function, traced in facts.traced_functions():
+        if not traced.staged or _runs_once(facts, function, traced):
             continue
         for record, what, kept in _reads(facts, function):
             if may_be_concrete(facts, record.block):

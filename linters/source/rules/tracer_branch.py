@@ -54,10 +54,7 @@ _NUMBERS = frozenset(
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        traced = facts.traced(function)
-        if traced is None:
-            continue
+    for function, traced in facts.traced_functions():
         sure = is_sure(traced)
         for record, value, how in _questions(facts, function):
             asked, before = _asked(value)

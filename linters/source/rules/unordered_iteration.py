@@ -65,10 +65,7 @@ _ORDER_FREE = frozenset(
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        traced = facts.traced(function)
-        if traced is None:
-            continue
+    for function, traced in facts.traced_functions():
         for record, value in _runs(facts, function):
             text = facts.text(value.node or record.node)
             yield facts.finding(

@@ -51,9 +51,8 @@ MANY = 64
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        traced = facts.traced(function)
-        if traced is None or not hides_values(traced):
+    for function, traced in facts.traced_functions():
+        if not hides_values(traced):
             continue
         for loop in function.loops:
             if loop.kind != "for" or loop.iterable is None or loop.once:

@@ -47,9 +47,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
     # A library does not know where the arrays of its users lie.
     if "." not in facts.module.name and not any("axes" in each.data for each in facts.program.files.values()):
         return
-    for function in facts.functions:
-        if facts.traced(function) is not None:
-            continue
+    for function in facts.host_functions():
         for call in function.calls:
             if facts.callee(call).name not in _MAPS or len(call.args) != 2 or _is_abstract(facts, call.args[1]):
                 continue

@@ -71,9 +71,7 @@ class Gone:
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        if facts.traced(function) is not None:
-            continue
+    for function in facts.host_functions():
         told: set[int] = set()
         for call in function.calls:
             if call.decorates is not None:

@@ -58,9 +58,7 @@ _KEEPS = frozenset({"builtins.int", "builtins.float", "builtins.str", "math.sqrt
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    for function in facts.functions:
-        if facts.traced(function) is not None:
-            continue
+    for function in facts.host_functions():
         for call in function.calls:
             if call.decorates is not None:
                 continue

@@ -170,9 +170,7 @@ def _is_setting(value: Value) -> bool:
 def _loops(facts: FileFacts) -> Iterator[tuple[Any, Value, str]]:
     """First values of what a loop on the host passes through a jitted function."""
     compiled = {id(jit.wrapped.value): jit for jit in jits(facts)}
-    for function in facts.functions:
-        if facts.traced(function) is not None:
-            continue
+    for function in facts.host_functions():
         for call in function.calls:
             wrapped = facts.callee(call).jit
             jit = compiled.get(id(wrapped.value)) if wrapped is not None else None

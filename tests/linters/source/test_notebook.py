@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from contract_lint.contracts.finding import Edit, Location
+from contract_lint.linters.source.analyse import check_sources
 from contract_lint.linters.source.notebook import edited, read_notebook
 from contract_lint.linters.source.text import Unreadable
 from hypothesis import given
@@ -40,6 +41,16 @@ def test_cells_follow_each_other_and_lines_know_their_cell() -> None:
     assert str(located[2]) == "n.ipynb:cell 4:1:1"
     spanning = source.notebook.locate(Location("n.ipynb", 2, 1, 3, 2))
     assert (spanning.end_line, spanning.end_column) == (None, None)
+
+
+def test_a_message_names_lines_of_their_cell() -> None:
+    source, _ = read_notebook(
+        notebook("import jax\nkey = jax.random.key(0)", "a = jax.random.normal(key)", "b = jax.random.normal(key)"),
+        "n.ipynb",
+    )
+    assert source is not None
+    (finding,) = [each for each in check_sources([source]) if each.name == "key-reuse"]
+    assert "jax.random.normal on line 1 of cell 4" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .apis import ARRAY_METHODS, STATIC_ATTRIBUTES, TREE_METHODS, result_of
 from .records import Branch, Call, Function, Loop
+from .syncs import unconditional
 from .values.value import Value
 
 if TYPE_CHECKING:
@@ -138,6 +139,11 @@ def needed(facts: FileFacts, function: Function, loop: Loop) -> set[int]:
                     if other.func.op == "attr" and other.func.args[0] is base:
                         todo += [*other.args, *other.keywords.values()]
     return seen
+
+
+def now_and_then(loop: Loop) -> bool:
+    """Whether a loop runs in some rounds only of one round it: an evaluation every so many steps."""
+    return any(not unconditional(loop.block, outer) for outer in loop.block.loops())
 
 
 def _ends(function: Function, branch: Branch) -> bool:

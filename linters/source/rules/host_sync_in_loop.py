@@ -27,8 +27,8 @@ that was busy for 99 % of the time was so for less than 85 %).
 ## What stays clean
 Reads under a condition (`if step % 100 == 0`), those of a loop that stands under one, after the loop, of an earlier
 round (the queue stays filled), of host values; results that the next round needs on the host (an environment's action,
-a test that ends the loop, a result that is handed on); what a hook does that the caller may pass; waits that are timed,
-loops that sleep; loops over a few constants; tests and benchmarks.
+a test that ends the loop, a result that is handed on), and whatever else is read of the same call; what a hook does
+that the caller may pass; waits that are timed, loops that sleep; loops over a few constants; tests and benchmarks.
 
 ## References
 - https://docs.jax.dev/en/latest/async_dispatch.html
@@ -44,7 +44,7 @@ from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..rebuilt import comes_again, few_rounds
 from ..records import Branch, Call, Function, Loop
-from ..rounds import carries, holds, needed, sources
+from ..rounds import carries, holds, needed, now_and_then, sources
 from ..rule import Example, SourceRule
 from ..syncs import Sync, reads_of, syncs, unconditional
 
@@ -76,12 +76,14 @@ def _function(facts: FileFacts, function: Function) -> Iterator[Finding]:
     needs: dict[int, set[int]] = {}
     told: set[object] = set()
     around: list[Loop | None] = []
+    found: list[tuple[Call, Finding]] = []
+    waited: set[int] = set()  # calls that the host has to wait for in each round: what else it reads of them is free
     for at, sync, record in _reads(facts, function):
         for value in sync.values:
-            found = next(sources(facts, value, set()), None)
-            if found is None or at in told:
+            made = next(sources(facts, value, set()), None)
+            if made is None or at in told:
                 continue
-            source, straight = found
+            source, straight = made
             loop = _shared(facts, source, record)
             where = "in every round of this loop"
             if loop is None:
@@ -91,21 +93,23 @@ def _function(facts: FileFacts, function: Function) -> Iterator[Finding]:
                 if loop is None or not unconditional(record.block) or source.block.loop is not None:
                     continue
                 where, straight = f"in every round of the loop on {facts.line(loop.node)}", False
-            elif not unconditional(record.block, loop) or _now_and_then(loop) or _rests(facts, function, loop):
+            elif not unconditional(record.block, loop) or now_and_then(loop) or _rests(facts, function, loop):
                 continue
             else:
                 if id(loop) not in needs:
                     needs[id(loop)] = needed(facts, function, loop)
-                if id(record) in needs[id(loop)] or (isinstance(record, Call) and id(record.result) in needs[id(loop)]):
+                needs_it = id(record) in needs[id(loop)] or id(getattr(record, "result", None)) in needs[id(loop)]
+                if needs_it or (sync.kind in ("copy", "wait") and _handed_on(record)):
+                    waited.add(id(source))
                     continue
-                if sync.kind in ("copy", "wait") and (not carries(source, loop) or _handed_on(facts, record)):
+                if sync.kind in ("copy", "wait") and not carries(source, loop):
                     continue
                 if sync.kind == "text" and source.statement is record.statement and not carries(source, loop):
                     continue  # a loop that is there to show results
                 if sync.kind == "wait" and _timed(facts, function, loop):
                     continue
             told.add(at)
-            yield facts.finding(
+            finding = facts.finding(
                 RULE,
                 record.node if isinstance(record, Call) else getattr(record.node, "test", record.node),
                 f"{sync.how} waits for the result of {_called(facts, source)} {where}",
@@ -113,6 +117,8 @@ def _function(facts: FileFacts, function: Function) -> Iterator[Finding]:
                 help="keep the results as they are and read them every so many steps, or after the loop",
                 confidence="certain" if straight and sync.kind in ("number", "wait") else "likely",
             )
+            found.append((source, finding))
+    yield from (finding for source, finding in found if id(source) not in waited)
 
 
 def _reads(facts: FileFacts, reader: Function) -> Iterator[tuple[object, Sync, Call | Branch]]:
@@ -165,18 +171,13 @@ def _calling(facts: FileFacts, function: Function) -> Loop | None:
     return None
 
 
-def _handed_on(facts: FileFacts, record: Call | Branch) -> bool:
+def _handed_on(record: Call | Branch) -> bool:
     """Whether a copy on the host is what a generator yields, or what others find on the object."""
     if not isinstance(record, Call):
         return False
     given = [each.value for each in record.function.returns if each.kind == "yield"]
     given += [each.value for each in record.function.stores if each.kind == "attribute"]
     return any(holds(each, record.result) for each in given)
-
-
-def _now_and_then(loop: Loop) -> bool:
-    """Whether a loop runs in some rounds only of one round it: an evaluation every so many steps."""
-    return any(not unconditional(loop.block, outer) for outer in loop.block.loops())
 
 
 def _rests(facts: FileFacts, function: Function, loop: Loop) -> bool:
@@ -472,6 +473,7 @@ GOOD = (
                 for number, batch in enumerate(batches):
                     params = predict(params, batch)
                     self.for_actors = (number, jax.device_get(params))
+                    print(float(params[0]))
 
         def collect(params, requests, sink):
             for request in requests:

@@ -32,6 +32,7 @@ class Texts:
 def read_sources(files: Iterable[str], named: frozenset[str] = frozenset()) -> Texts:
     """The text of every file. Files in `named` are taken though they are generated."""
     texts = Texts()
+    folders: dict[str, str] = {}
     for path in files:
         try:
             data = read_bytes(path)
@@ -40,13 +41,13 @@ def read_sources(files: Iterable[str], named: frozenset[str] = frozenset()) -> T
         except Unreadable as problem:
             texts.findings.append(unreadable(path, problem))
         else:
-            add_source(texts, data, path, path in named)
+            add_source(texts, data, path, path in named, folders)
     return texts
 
 
-def add_source(texts: Texts, data: bytes, path: str, named: bool) -> None:
-    """The text of one file's `data` into `texts`, or the finding on it."""
-    file = os.path.realpath(path)
+def add_source(texts: Texts, data: bytes, path: str, named: bool, folders: dict[str, str] | None = None) -> None:
+    """The text of one file's `data` into `texts`, or the finding on it. `folders` keeps where folders really are."""
+    file = _real(path, {} if folders is None else folders)
     try:
         if path.endswith(".ipynb"):
             from .notebook import read_notebook
@@ -65,6 +66,17 @@ def add_source(texts: Texts, data: bytes, path: str, named: bool) -> None:
         texts.generated.append(path)
     else:
         texts.sources.append(source)
+
+
+def _real(path: str, folders: dict[str, str]) -> str:
+    """The absolute path of a file, without links."""
+    folder, name = os.path.split(path)
+    if os.path.islink(path):
+        return os.path.realpath(path)
+    found = folders.get(folder)
+    if found is None:
+        found = folders[folder] = os.path.realpath(folder)
+    return os.path.join(found, name)
 
 
 def read_bytes(path: str) -> bytes:

@@ -22,7 +22,7 @@ def suppress_source(
 
     `judged` are codes and names of the rules that ran, `known` all there are.
     """
-    if not _DIRECTIVE.search(source.text):
+    if "contract-lint" not in source.text or not _DIRECTIVE.search(source.text):
         return list(findings)
     seen = layout(source)
     entries: dict[Location, Suppression] = {}

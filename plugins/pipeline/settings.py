@@ -115,9 +115,16 @@ def cascade(folder: Path, options: Callable[[Settings], Settings]) -> Callable[[
     Files below `folder` that have no table nearer share its settings; each folder is looked at once.
     """
     known: dict[str, Settings] = {os.fspath(folder.resolve()): options(load_settings(folder))}
+    spelled: dict[str, Settings] = {}
 
     def of(file: str) -> Settings:
-        inner = os.path.dirname(os.path.abspath(file))
+        named = os.path.dirname(file)
+        found = spelled.get(named)
+        if found is None:
+            found = spelled[named] = sought(os.path.dirname(os.path.abspath(file)))
+        return found
+
+    def sought(inner: str) -> Settings:
         waiting = []
         while inner not in known and not os.path.isfile(os.path.join(inner, FILE)):
             waiting.append(inner)

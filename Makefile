@@ -53,6 +53,7 @@ bench: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found on PATH. Try: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@command -v "$(PYTHON)" >/dev/null || { echo "$(PYTHON) is needed here and is not on PATH. Try: PATH=/path/to/its/bin:\$$PATH make $(MAKECMDGOALS)" >&2; exit 2; }
 	@echo "Installing into $(VENV) ..."
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[jax,dev]"

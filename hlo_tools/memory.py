@@ -21,7 +21,7 @@ SCHEMA_VERSION = 1
 DEVICE_SPACE = 0
 SPACE_NAMES = {0: "device", 1: "vmem", 2: "sync", 4: "smem", 5: "host"}
 
-Method = Literal["heap-trace", "buffer-assignment", "compiled-stats"]
+Method = Literal["heap-trace", "buffer-assignment", "liveness", "compiled-stats"]
 
 _ARGUMENT_CLASS: dict[TensorClass, BufferClass] = {"parameter": "parameter", "optimizer_slot": "optimizer_slot"}
 
@@ -72,7 +72,8 @@ class MemoryLedger:
     `peak_bytes` is what lives for the whole step (arguments, un-aliased outputs, constants) plus the peak of the heap;
     fragmentation is not in it. `need_bytes` is what must fit: arguments + un-aliased outputs + packed temporaries +
     code. `state_bytes` are the arguments that stay from step to step. `method` says where the peak comes from:
-    `heap-trace` is exact, the other two count all temporaries as live at once.
+    `heap-trace` is exact, `liveness` follows XLA's rules on the printed schedule (`hlo_tools/liveness`), the other two
+    count all temporaries as live at once.
     """
 
     module: str
@@ -148,13 +149,15 @@ class MemoryLedger:
 
 
 def memory(proto: HloProto | None, module: HloModule | None = None, facts: StepFacts | None = None) -> MemoryLedger:
-    """The ledger of a compiled step, from its buffer assignment, or from XLA's own sums where there is none.
+    """The ledger of a compiled step.
 
-    `module` names the program where there is no proto. Raises ContractLintError where neither the proto holds a buffer
-    assignment nor the facts hold memory figures, and for an assignment that contradicts itself.
+    From its buffer assignment; without one from XLA's own sums, or from the schedule of `module`. Raises
+    ContractLintError for an assignment that contradicts itself, and where there is none of these.
     """
     if proto is not None and proto.assignment is not None and proto.assignment.allocations:
         return _Builder(proto.module, proto.assignment, facts).ledger()
+    if (facts is None or facts.memory is None) and module is not None:
+        return _from_schedule(module, facts)
     name = proto.module.name if proto is not None else module.name if module is not None else ""
     if facts is None or facts.memory is None:
         raise ContractLintError(
@@ -174,6 +177,23 @@ def memory(proto: HloProto | None, module: HloModule | None = None, facts: StepF
         state_bytes=_state_bytes(facts),
     )
     made.peak_bytes = made.need_bytes - made.code_bytes
+    return made
+
+
+def _from_schedule(module: HloModule, facts: StepFacts | None) -> MemoryLedger:
+    """The ledger of a program by the lives of its values. Raises ContractLintError for one that is not scheduled."""
+    if not module.is_scheduled:
+        raise ContractLintError(
+            "the program is not scheduled, so nothing says when a buffer lives, and it holds no buffer assignment",
+            help="give the program after optimisation: compiled.as_text(), or *after_optimizations.txt of a dump",
+        )
+    from .as_proto import TextModule
+    from .backend import backend_of
+    from .liveness import assigned
+
+    text = TextModule(module)
+    made = _Builder(text, assigned(module, text.ids, backend_of(module) != "cpu"), facts).ledger()
+    made.method = "liveness"
     return made
 
 

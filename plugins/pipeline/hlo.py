@@ -128,7 +128,7 @@ def collectives_of(program: Program) -> CollectiveLedger:
 
 
 def memory_of(program: Program) -> MemoryLedger:
-    """The memory of the program. Raises ContractLintError for a dump without buffer assignment, such as any text."""
+    """The memory of the program. Raises ContractLintError for one without buffer assignment that is not scheduled."""
     try:
         return memory(program.proto(), program.module, program.facts)
     except ContractLintError as error:
@@ -175,8 +175,10 @@ def _compiled(program: Program, target: TargetName | None) -> Iterator[str]:
 
 
 def _knows_memory(program: Program) -> bool:
+    if program.facts is not None and program.facts.memory is not None:
+        return True
     proto = program.proto()
-    return bool((proto is not None and proto.assignment is not None) or (program.facts and program.facts.memory))
+    return (proto is not None and proto.assignment is not None) or program.module.is_scheduled
 
 
 def summary_of(program: Program) -> SummaryLedger:

@@ -59,6 +59,15 @@ def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) 
     return to_text(parts, width, color, Text(first))
 
 
+_ALL_AT_ONCE = "No heap trace: all temporaries are taken as live at once."
+_OF_METHOD = {
+    "liveness": "Worked out from the schedule by XLA's rules: no fragmentation and no code are in it.",
+    "buffer-assignment": _ALL_AT_ONCE,
+    "compiled-stats": _ALL_AT_ONCE,
+}
+"""What is said of a peak that is not exact."""
+
+
 def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
     """What must fit, the live peak by class and by line, the timeline, and the buffers at the peak."""
     first = f"{one_line(ledger.module)}: needs {format_bytes(ledger.need_bytes)} on each device"
@@ -71,14 +80,16 @@ def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
     if ledger.state_bytes is not None:
         sums.add_row("  of which state", format_bytes(ledger.state_bytes))
     sums.add_row("outputs not aliased", format_bytes(max(0, ledger.output_bytes - ledger.alias_bytes)))
-    sums.add_row("packed temporaries", format_bytes(ledger.temp_bytes))
+    packed = "temporaries, not packed" if ledger.method == "liveness" else "packed temporaries"
+    sums.add_row(packed, format_bytes(ledger.temp_bytes))
     sums.add_row("code", format_bytes(ledger.code_bytes))
     parts: list[RenderableType] = ["", sums]
     for space in ledger.spaces:
         if space.number:
             parts.append(Text(f"apart from it, {space.name}: {format_bytes(space.peak_bytes)} live at its own peak"))
-    if ledger.method != "heap-trace":
-        parts.append(Text("No heap trace: all temporaries are taken as live at once.", style="yellow"))
+    note = _OF_METHOD.get(ledger.method)
+    if note is not None:
+        parts.append(Text(note, style="yellow"))
     if not ledger.buffers:
         return to_text(parts, width, color, Text(first))
     classes = [(name.replace("_", " "), size) for name, size in ledger.by_class.items()]

@@ -72,7 +72,7 @@ def test_a_mesh_names_the_axes(cli: Run, tmp_path: Path) -> None:
         ("summary", b"\x1f\x8b\x08\x00cut", "gzip"),
         ("summary", b"HloModule x\xff\xfe\n", "invalid UTF-8"),
         ("collectives", HLO[:150].encode(), "small.txt:"),
-        ("memory", HLO.encode(), "small.txt: no buffer assignment"),
+        ("memory", HLO.encode(), "small.txt: the program is not scheduled"),
         ("tensors", HLO.encode(), "does not say what its arguments are"),
         ("summary", b"not a program", "small.txt"),
         ("summary", b"\x00\x01\x02\x03" * 50, "small.txt"),

@@ -1,0 +1,205 @@
+"""How long every value lives, and which values must lie in one memory.
+
+A loop's state stays where it is: what it starts from, what a round is given, what it returns and the result share
+memory, as do the results of branches, an argument given up for a result, and what an operation says it writes in place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..instruction import Instruction
+from ..module import HloModule
+from .schedule import Schedule, condition_and_body
+from .values import Index, Value, Values, leaves
+
+_ALIAS = re.compile(r"\{([\d, ]*)\}\s*:\s*\((\d{1,9}),\s*\{([\d, ]*)\}")
+_RUNS_NO_USE = frozenset(("get-tuple-element", "tuple", "domain"))
+"""These hand on what they read without reading it."""
+
+Interval = tuple[int, int]
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Values that must share memory, by the position they begin at; `argument` is that of an entry parameter."""
+
+    values: list[Value]
+    argument: Value | None
+    intervals: list[Interval]
+
+    @property
+    def size(self) -> int:
+        return max(value.size for value in self.values)
+
+    @property
+    def space(self) -> int:
+        return max(value.space for value in self.values)
+
+    @property
+    def live_out(self) -> bool:
+        return any(value.live_out for value in self.values)
+
+    @property
+    def is_constant(self) -> bool:
+        return all(value.instruction.opcode == "constant" for value in self.values)
+
+    def interferes(self, other: Group) -> bool:
+        """Whether both live at some position."""
+        mine, theirs = self.intervals, other.intervals
+        i = j = 0
+        while i < len(mine) and j < len(theirs):
+            if mine[i][1] < theirs[j][0]:
+                i += 1
+            elif theirs[j][1] < mine[i][0]:
+                j += 1
+            else:
+                return True
+        return False
+
+
+class _Sets:
+    """Union-find over values."""
+
+    def __init__(self) -> None:
+        self._leader: dict[Value, Value] = {}
+
+    def find(self, value: Value) -> Value:
+        while (above := self._leader.get(value, value)) is not value:
+            self._leader[value] = self._leader.get(above, above)
+            value = above
+        return value
+
+    def join(self, first: Value | None, *others: Value | None) -> None:
+        for other in others:
+            if first is not None and other is not None and (a := self.find(first)) is not (b := self.find(other)):
+                self._leader[b] = a
+
+
+def live_groups(module: HloModule, schedule: Schedule, values: Values) -> list[Group]:
+    """Every value that gets memory, in groups, by the position at which each begins."""
+    sets = _Sets()
+    _define(schedule, values)
+    for at, instruction in enumerate(schedule.order):
+        _use(instruction, at, schedule, values)
+        if instruction.opcode == "while":
+            _loop(instruction, schedule, values, sets)
+        elif instruction.opcode == "conditional":
+            _branches(instruction, schedule, values, sets)
+        elif instruction.opcode in ("fusion", "custom-call"):
+            for result, number, index in _aliases(instruction.attributes.get("output_to_operand_aliasing", "")):
+                if number < len(instruction.operands):
+                    sets.join(values.of(instruction, result), values.of(instruction.operands[number], index))
+    given_up = _entry(module, schedule, values, sets)
+    return _grouped(module, schedule, values, sets, given_up)
+
+
+def _define(schedule: Schedule, values: Values) -> None:
+    for at, instruction in enumerate(schedule.order):
+        for index, _ in leaves(instruction.shape):
+            value = values.of(instruction, index)
+            if value is not None and value.instruction is instruction:
+                value.start = at
+
+
+def _use(instruction: Instruction, at: int, schedule: Schedule, values: Values) -> None:
+    if instruction.opcode in _RUNS_NO_USE:
+        return
+    inside = [schedule.spans[called.name][0] for called in instruction.called if called.name in schedule.spans]
+    for operand in instruction.operands:
+        for index, _ in leaves(operand.shape):
+            value = values.of(operand, index)
+            if value is None:
+                continue
+            used = at
+            # What a loop or branch is given is its own from where it begins; one that hands it on holds it throughout.
+            if inside and not (instruction.opcode == "while" and values.is_carried(instruction, index)):
+                used = min(inside)
+            value.end = max(value.end, used)
+
+
+def _loop(loop: Instruction, schedule: Schedule, values: Values, sets: _Sets) -> None:
+    pair = condition_and_body(loop)
+    if pair is None or not pair[1].parameters or not loop.operands:
+        return
+    condition, body = pair
+    parameter = body.parameters[0]
+    begin, end = schedule.spans[condition.name][0], schedule.spans[body.name][1]
+    for index, _ in leaves(loop.shape):
+        given, returned = values.of(parameter, index), values.of(body.root, index)
+        sets.join(values.of(loop.operands[0], index), given, returned, values.of(loop, index))
+        if given is not None and given.instruction is parameter:
+            given.start = begin
+        if returned is not None:
+            returned.end = max(returned.end, end)
+
+
+def _branches(conditional: Instruction, schedule: Schedule, values: Values, sets: _Sets) -> None:
+    for index, _ in leaves(conditional.shape):
+        result = values.of(conditional, index)
+        for branch in conditional.called:
+            returned = values.of(branch.root, index)
+            sets.join(result, returned)
+            if returned is not None and branch.name in schedule.spans:
+                returned.end = max(returned.end, schedule.spans[branch.name][1])
+
+
+def _entry(module: HloModule, schedule: Schedule, values: Values, sets: _Sets) -> set[Value]:
+    """Marks what the program returns; the arguments whose memory results take over."""
+    entry = module.entry
+    given_up: set[Value] = set()
+    for result, number, index in _aliases(module.attributes.get("input_output_alias", "")):
+        parameters = entry.parameters
+        argument = values.of(parameters[number], index) if number < len(parameters) else None
+        returned = values.of(entry.root, result)
+        if argument is not None and returned is not None:
+            sets.join(argument, returned)
+            given_up.add(argument)
+    for index, _ in leaves(entry.root.shape):
+        value = values.of(entry.root, index)
+        if value is not None:
+            value.end, value.live_out = schedule.last, True
+    return given_up
+
+
+def _grouped(module: HloModule, schedule: Schedule, values: Values, sets: _Sets, given_up: set[Value]) -> list[Group]:
+    members: dict[Value, list[Value]] = {}
+    living = [value for value in values if value.start >= 0]
+    for value in living:
+        if _is_argument(value, module):
+            value.start = 0
+            value.end = value.end if value in given_up else schedule.last
+    for value in sorted(living, key=lambda each: (each.start, each.index)):
+        value.end = max(value.end, value.start)
+        members.setdefault(sets.find(value), []).append(value)
+    return [
+        Group(found, next((each for each in found if _is_argument(each, module)), None), _merged(found))
+        for found in members.values()
+    ]
+
+
+def _is_argument(value: Value, module: HloModule) -> bool:
+    return value.instruction.opcode == "parameter" and value.instruction.computation is module.entry
+
+
+def _merged(values: list[Value]) -> list[Interval]:
+    """The positions at which any of these lives; `values` by their start."""
+    found: list[Interval] = []
+    for value in values:
+        if found and value.start <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], value.end)
+        else:
+            found.append((value.start, value.end))
+    return found
+
+
+def _aliases(text: str) -> Iterator[tuple[Index, int, Index]]:
+    """`{1}: (0, {}, may-alias)` as (index of the result, number of the operand or parameter, index in it)."""
+    for result, number, index in _ALIAS.findall(text):
+        yield _index(result), int(number), _index(index)
+
+
+def _index(text: str) -> Index:
+    return tuple(int(part) for part in text.split(",") if part.strip())

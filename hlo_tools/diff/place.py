@@ -1,0 +1,69 @@
+"""Where an instruction comes from, in words that survive an edit: source line, scope without layer numbers, phase."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ..instruction import Instruction
+from ..scope import is_backward, is_recomputed, scope_of
+
+Phase = Literal["", "backward", "recompute"]
+_NUMBER = re.compile(r"\d+")
+# Longer scopes are no names of modules.
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`source` is `path:line`, None where the program does not say; layers are folded in `scope`: `layer_*/mlp`."""
+
+    source: str | None = None
+    scope: str = ""
+    phase: Phase = ""
+
+
+NOWHERE = Place()
+
+
+class Places:
+    """The places of one module's instructions; instructions of one line share theirs."""
+
+    __slots__ = ("_known", "_shared", "blocks", "recomputed")
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str | None, ...], Place] = {}
+        self._shared: dict[Place, Place] = {}
+        self.blocks: dict[str, set[str]] = {}
+        """Folded scope component -> the names it was folded from: `layer_*` -> layer_0, layer_1."""
+        self.recomputed: set[str] = set()
+        """Scopes, not folded, that are recomputed for the backward pass."""
+
+    def of(self, instruction: Instruction) -> Place:
+        metadata = instruction.metadata
+        if not metadata:
+            return NOWHERE
+        key = tuple(map(metadata.get, ("op_name", "stack_frame_id", "source_file", "source_line")))
+        known = self._known.get(key)
+        if known is None:
+            name = key[0] or ""
+            phase: Phase = "recompute" if is_recomputed(name) else "backward" if is_backward(name) else ""
+            scope = scope_of(name)
+            if phase == "recompute":
+                self.recomputed.add(scope[:_LONGEST])
+            made = Place(instruction.source, self._folded(scope), phase)
+            known = self._known[key] = self._shared.setdefault(made, made)
+        return known
+
+    def _folded(self, scope: str) -> str:
+        scope = scope[:_LONGEST]
+        if _NUMBER.search(scope) is None:
+            return scope
+        parts = []
+        for part in scope.split("/"):
+            folded = _NUMBER.sub("*", part)
+            if folded != part:
+                self.blocks.setdefault(folded, set()).add(part)
+            parts.append(folded)
+        return "/".join(parts)

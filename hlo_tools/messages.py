@@ -21,9 +21,12 @@ _LATE = re.compile(rf"Ran out of memory in memory space (?P<space>\w{{1,20}})\. 
 _OVER = re.compile(rf"Exceeded \w{{1,20}} capacity by {_SIZE}")
 _MODULE = re.compile(r"HLO module: ([\w.<>-]{1,200}?)\.?(?:\s|$)")
 _SECTION = re.compile(rf"^ {{2,8}}(reserved|program|arguments|global|scoped|HLO temp|overlays) +{_SIZE}(?= |$)", re.M)
-_ENTRY = re.compile(rf"^ {{1,8}}\d{{1,4}}\. Size: {_SIZE} *$", re.M)
-_FIELD = re.compile(r"^ {2,12}(Operator|Shape|Unpadded size|XLA label|Allocation type): *(.{1,2000})$", re.M)
-_OP_NAME = re.compile(r'op_name="([^"]{1,1000})"')
+_PREFIX = re.compile(r"^.{1,200}?\w\.(?:cc|h|py):\d{1,6}\] ?")
+_ENTRY = re.compile(rf"^ *(\d{{1,4}})\. Size: {_SIZE} *$")
+_FIELD = re.compile(r"^ *(Operator|Shape|Unpadded size|XLA label|Allocation type): *(.{1,4000})$")
+_RULE = re.compile(r"^ *={8,} *$")
+_OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.){1,4000})"')
+_SOURCE = re.compile(r'source_file="([^"]{1,1000})"(?: source_line=(\d{1,9}))?')
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 Form = Literal["early", "late"]
@@ -31,14 +34,19 @@ Form = Literal["early", "late"]
 
 @dataclass(frozen=True, slots=True)
 class ReportedAllocation:
-    """One entry of the late report's list. Sizes in bytes, as exact as three digits are."""
+    """One entry of the late report's list. Sizes in bytes, as exact as three digits are.
 
-    size_bytes: int
+    A pasted report may be cut: `size_bytes` is None where the entry's first line is missing.
+    """
+
+    size_bytes: int | None
     shape: str = ""
     op_name: str = ""
     unpadded_bytes: int | None = None
     label: str = ""
     kind: str = ""
+    number: int | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ def out_of_memory(text: str) -> OutOfMemory | None:
         module=module[1] if module else None,
         exceeded_bytes=parse_size(over[1]) if over else None,
         sections=tuple((name, parse_size(size)) for name, size in _SECTION.findall(text)),
-        allocations=tuple(_allocations(text)),
+        allocations=tuple(reported_allocations(text)),
     )
 
 
@@ -83,24 +91,45 @@ def parse_size(text: str) -> int:
     return round(float(text.removesuffix(unit)) * _UNITS[unit])
 
 
-def _allocations(text: str) -> list[ReportedAllocation]:
-    starts = list(_ENTRY.finditer(text))
+def reported_allocations(text: str) -> list[ReportedAllocation]:
+    """The entries of a report, or of a part of one; what a logger prints before each line is left out."""
     found: list[ReportedAllocation] = []
-    for number, start in enumerate(starts):
-        end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
-        fields = {name: value.strip() for name, value in _FIELD.findall(text, start.end(), end)}
-        op_name = _OP_NAME.search(fields.get("Operator", ""))
-        found.append(
-            ReportedAllocation(
-                size_bytes=parse_size(start[1]),
-                shape=fields.get("Shape", ""),
-                op_name=op_name[1] if op_name else "",
-                unpadded_bytes=_optional(fields.get("Unpadded size", "")),
-                label=fields.get("XLA label", ""),
-                kind=fields.get("Allocation type", ""),
-            )
-        )
+    fields: dict[str, str] = {}
+
+    def close() -> None:
+        if fields.keys() - {"Allocation type"}:
+            found.append(_allocation(fields))
+        fields.clear()
+
+    for line in text.splitlines():
+        line = _PREFIX.sub("", line)
+        if (match := _ENTRY.match(line)) is not None:
+            close()
+            fields["number"], fields["Size"] = match[1], match[2]
+        elif (match := _FIELD.match(line)) is not None:
+            if match[1] in fields:
+                close()
+            fields[match[1]] = match[2].strip()
+        elif _RULE.match(line):
+            close()
+    close()
     return found
+
+
+def _allocation(fields: dict[str, str]) -> ReportedAllocation:
+    operator, label = fields.get("Operator", ""), fields.get("XLA label", "")
+    op_name = _OP_NAME.search(operator) or _OP_NAME.search(label)
+    source = _SOURCE.search(operator) or _SOURCE.search(label)
+    return ReportedAllocation(
+        size_bytes=parse_size(fields["Size"]) if "Size" in fields else None,
+        shape=fields.get("Shape", ""),
+        op_name=op_name[1] if op_name else "",
+        unpadded_bytes=_optional(fields.get("Unpadded size", "")),
+        label=label,
+        kind=fields.get("Allocation type", ""),
+        number=int(fields["number"]) if "number" in fields else None,
+        source=f"{source[1]}:{source[2]}" if source and source[2] else source[1] if source else "",
+    )
 
 
 def _optional(text: str) -> int | None:

@@ -66,10 +66,16 @@ def collectives(**options: Any) -> None:
 @command.command("memory", short_help="What must fit, and what is live at the peak.")
 @shared
 def memory(**options: Any) -> None:
-    """What must fit on one device, and the buffers that are live at the peak."""
-    from ..pipeline.hlo import memory_of
+    """What must fit on one device, and the buffers that are live at the peak.
 
-    _show(memory_of, options)
+    Also reads a compiler's out-of-memory report, pasted whole or in part: what was missing, and what to do first.
+    """
+    from ..pipeline.hlo import memory_or_report, parse_mesh
+    from ..report.ledgers import render_ledger
+
+    mesh = parse_mesh(options["mesh"]) if options["mesh"] else None
+    found = memory_or_report(options["source"], step=options["step"], stage=options["stage"], mesh=mesh)
+    _write(lambda width, color: render_ledger(found, options["form"], width, color), options)
 
 
 @command.command("tensors", short_help="Placement and bytes of each argument.")
@@ -101,14 +107,25 @@ def _show(ledger_of: Callable[[Any], Any], options: dict[str, Any], of_partition
 
     from ..pipeline.hlo import open_program, parse_mesh
     from ..report.ledgers import render_ledger
-    from ..report.text import DEFAULT_WIDTH, to_text
-    from .output import terminal, write
+    from ..report.text import to_text
 
     mesh = parse_mesh(options["mesh"]) if options["mesh"] else None
     program = open_program(options["source"], step=options["step"], stage=options["stage"], mesh=mesh)
+    ledger = ledger_of(program)
+
+    def view(width: int, color: bool) -> str:
+        shown = render_ledger(ledger, options["form"], width, color)
+        if of_partitioned and options["form"] == "text" and program.stage == "partitioned":
+            shown += to_text(["", Text(of_partitioned)], width, color)
+        return shown
+
+    _write(view, options)
+
+
+def _write(view: Callable[[int, bool], str], options: dict[str, Any]) -> None:
+    """`view(width, color)` to where it was asked for."""
+    from ..report.text import DEFAULT_WIDTH
+    from .output import terminal, write
+
     width, color = (None, False) if options["output"] else terminal()
-    width = width or DEFAULT_WIDTH
-    shown = render_ledger(ledger_of(program), options["form"], width, color)
-    if of_partitioned and options["form"] == "text" and program.stage == "partitioned":
-        shown += to_text(["", Text(of_partitioned)], width, color)
-    write(shown, options["output"])
+    write(view(width or DEFAULT_WIDTH, color), options["output"])

@@ -19,6 +19,7 @@ from ...hlo_tools.collectives import CollectiveLedger, collectives
 from ...hlo_tools.cost import cost
 from ...hlo_tools.memory import MemoryLedger, memory
 from ...hlo_tools.module import HloModule, parse_hlo
+from ...hlo_tools.postmortem import PostMortem, post_mortem
 from ...hlo_tools.proto import HloProto, parse_proto
 from ...hlo_tools.roofline import Roofline, roofline
 from ...hlo_tools.summary import SummaryLedger, summary
@@ -59,11 +60,34 @@ def open_program(
     path = Path(source)
     if source != "-" and (os.path.isdir(path) or path.name == MANIFEST):
         return _from_capture(read_capture(path if os.path.isdir(path) else path.parent), step, stage, mesh)
-    name = "<stdin>" if source == "-" else path.as_posix()
-    data = sys.stdin.buffer.read() if source == "-" else _read(path)
+    return _from_dump(*_content(source), mesh)
+
+
+def memory_or_report(
+    source: str, *, step: str | None = None, stage: Stage = "optimized", mesh: MeshFact | None = None
+) -> MemoryLedger | PostMortem:
+    """The memory of a program, or what a pasted out-of-memory report says. Raises ContractLintError as both do."""
+    path = Path(source)
+    if source != "-" and (os.path.isdir(path) or path.name == MANIFEST):
+        return memory_of(open_program(source, step=step, stage=stage, mesh=mesh))
+    name, data = _content(source)
+    if _is_text(data) and not data.lstrip().startswith(b"HloModule"):
+        report = post_mortem(data.decode("utf-8", "replace"))
+        if report is not None:
+            return report
+    return memory_of(_from_dump(name, data, mesh))
+
+
+def _content(source: str) -> tuple[str, bytes]:
+    """The name and the bytes of a file or of standard input. Raises ContractLintError where there are none."""
+    name = "<stdin>" if source == "-" else Path(source).as_posix()
+    data = sys.stdin.buffer.read() if source == "-" else _read(Path(source))
     if not data.strip():
         raise ContractLintError("is empty", Location(name))
+    return name, data
 
+
+def _from_dump(name: str, data: bytes, mesh: MeshFact | None) -> Program:
     def proto() -> HloProto | None:
         plain = gunzip(data, Location(name)) if data.startswith(GZIP) else data
         return None if _is_text(plain) else _placed(name, parse_proto, plain)

@@ -38,12 +38,12 @@ def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) 
     if totals:
         top = max(totals, key=lambda total: total.ring_bytes)
         first += f"; most by {top.kind} over {axes(top.axes)} ({format_bytes(top.ring_bytes)})"
-    table = _table(("Totals", "axes"), ("count", "elements", "ring bytes"))
+    table = table_of(("Totals", "axes"), ("count", "elements", "ring bytes"))
     for total in sorted(totals, key=lambda total: -total.ring_bytes):
         table.add_row(total.kind, one_line(axes(total.axes)), *_numbers(total.count, total.elements), _size(total))
     rows = sorted(ledger.rows, key=lambda row: (-row.ring_bytes, row.order))
     wide = width >= WIDE
-    each = _table(
+    each = table_of(
         ("Collective", *(("kind",) if wide else ()), "axes"),
         ("count", "elements", "ring bytes"),
         ("source", *(("scope",) if wide else ())),
@@ -75,7 +75,7 @@ def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
     if ledger.buffers:
         name, size = next(iter(ledger.by_class.items()))
         first += f"; most is {name.replace('_', ' ')} ({format_bytes(size)})"
-    sums = _table(("Must fit",), ("bytes",))
+    sums = table_of(("Must fit",), ("bytes",))
     sums.add_row("arguments", format_bytes(ledger.argument_bytes))
     if ledger.state_bytes is not None:
         sums.add_row("  of which state", format_bytes(ledger.state_bytes))
@@ -104,7 +104,7 @@ def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
         at = f"peak at {one_line(ledger.peak_instruction or '?')}, step {ledger.peak_index} of the schedule"
         parts += ["", Text(f"Live bytes over the schedule ({at})", style="bold"), Text(curve)]
     wide = width >= WIDE
-    each = _table(("Live at the peak", "class"), ("bytes",), ("shape", *(("source",) if wide else ())))
+    each = table_of(("Live at the peak", "class"), ("bytes",), ("shape", *(("source",) if wide else ())))
     for buffer in ledger.buffers[:SHOWN_ROWS]:
         argument = buffer.source is None and buffer.first == 0 and buffer.scope
         each.add_row(
@@ -121,11 +121,11 @@ def tensors_text(ledger: TensorLedger, width: int, color: bool = False) -> str:
     """Bytes by class, then every argument in argument order."""
     first = f"{one_line(ledger.module)}: {format_bytes(ledger.state_bytes)} of state on each device"
     first += f" in {plural(len(ledger.rows), 'array')}"
-    totals = _table(("Class",), ("arrays", "bytes per device"))
+    totals = table_of(("Class",), ("arrays", "bytes per device"))
     for name, size in sorted(ledger.totals().items(), key=lambda item: -item[1]):
         count = sum(row.class_ == name for row in ledger.rows)
         totals.add_row(name.replace("_", " "), f"{count:,}", format_bytes(size))
-    each = _table(("Tensor", "class", "shape", "placement"), ("bytes",), ("dtype",) if width >= WIDE else ())
+    each = table_of(("Tensor", "class", "shape", "placement"), ("bytes",), ("dtype",) if width >= WIDE else ())
     for row in ledger.rows:
         each.add_row(*_tensor(row, width >= WIDE))
     return to_text(["", totals, "", each], width, color, Text(first))
@@ -138,7 +138,7 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
         where += f" x {plural(ledger.replicas, 'replica')}"
     first = f"{one_line(ledger.module)}: {plural(ledger.instructions, 'instruction')} in "
     first += f"{plural(ledger.computations, 'computation')}, {where}"
-    work = _table(("Instructions",), ("count",))
+    work = table_of(("Instructions",), ("count",))
     for name, count in list(ledger.opcodes.items())[:12]:
         work.add_row(one_line(name), f"{count:,}")
     parts: list[RenderableType] = [
@@ -147,7 +147,7 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
         work,
     ]
     if ledger.custom_calls:
-        calls = _table(("Custom calls",), ("count",))
+        calls = table_of(("Custom calls",), ("count",))
         for name, count in list(ledger.custom_calls.items())[:12]:
             calls.add_row(one_line(name), f"{count:,}")
         parts += ["", calls]
@@ -156,12 +156,12 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
         parts += ["", Text(f"{plural(ledger.host, 'instruction')} {talk} to the host", style="yellow")]
     totals = ledger.collectives.totals()
     if totals:
-        table = _table(("Collectives", "axes"), ("count", "elements", "ring bytes"))
+        table = table_of(("Collectives", "axes"), ("count", "elements", "ring bytes"))
         for total in sorted(totals, key=lambda total: -total.ring_bytes):
             table.add_row(total.kind, one_line(axes(total.axes)), *_numbers(total.count, total.elements), _size(total))
         parts += ["", table, *_unnamed_axes(ledger.collectives)]
     if ledger.memory is not None:
-        memory = _table(("Memory per device",), ("bytes",))
+        memory = table_of(("Memory per device",), ("bytes",))
         memory.add_row("must fit", format_bytes(ledger.memory.need_bytes))
         memory.add_row(
             peak_label(ledger.memory.peak_bytes, ledger.memory.need_bytes), format_bytes(ledger.memory.peak_bytes)
@@ -219,7 +219,7 @@ def tail(text: str, limit: int) -> str:
 
 
 def _shares(title: str, rows: Iterable[tuple[str, int]], whole: int) -> Table:
-    table = _table((title,), ("bytes", "share"))
+    table = table_of((title,), ("bytes", "share"))
     for name, size in rows:
         table.add_row(one_line(name), format_bytes(size), f"{100 * size / (whole or 1):.1f} %")
     return table
@@ -239,7 +239,7 @@ def _left_out(count: int, noun: str) -> list[RenderableType]:
     return [Text(f"{plural(count - SHOWN_ROWS, f'smaller {noun}')} not shown; --format json has all", style="dim")]
 
 
-def _table(left: Sequence[str], right: Sequence[str], more: Sequence[str] = ()) -> Table:
+def table_of(left: Sequence[str], right: Sequence[str], more: Sequence[str] = ()) -> Table:
     """A borderless table: text columns, number columns, text columns."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
     for position, name in enumerate((*left, *right, *more)):

@@ -8,14 +8,16 @@ from typing import Any, Literal
 
 from ...hlo_tools.collectives import CollectiveLedger
 from ...hlo_tools.memory import MemoryLedger
+from ...hlo_tools.postmortem import PostMortem
 from ...hlo_tools.roofline import Roofline
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import TensorLedger
 from .ledger_text import collectives_text, memory_text, summary_text, tensors_text
 from .markdown import escape
+from .postmortem import postmortem_markdown, postmortem_text
 from .roofline import roofline_markdown, roofline_text
 
-Ledger = CollectiveLedger | MemoryLedger | TensorLedger | SummaryLedger | Roofline
+Ledger = CollectiveLedger | MemoryLedger | TensorLedger | SummaryLedger | Roofline | PostMortem
 LedgerFormat = Literal["text", "json", "markdown"]
 
 _TEXT: dict[type, Callable[[Any, int, bool], str]] = {
@@ -24,6 +26,7 @@ _TEXT: dict[type, Callable[[Any, int, bool], str]] = {
     TensorLedger: tensors_text,
     SummaryLedger: summary_text,
     Roofline: roofline_text,
+    PostMortem: postmortem_text,
 }
 
 
@@ -48,6 +51,7 @@ def markdown(ledger: Ledger) -> str:
         MemoryLedger: memory_markdown,
         TensorLedger: tensors_markdown,
         Roofline: roofline_markdown,
+        PostMortem: postmortem_markdown,
     }
     if isinstance(ledger, SummaryLedger):
         parts = [f"### {ledger.module}: {ledger.instructions:,} instructions, {ledger.partitions:,} partitions\n"]

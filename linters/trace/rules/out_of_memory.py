@@ -78,7 +78,8 @@ def _evidence(ledger: MemoryLedger | None, said: OutOfMemory | None, message: st
     if ledger is not None:
         return (*by_source(ledger), *_classes(ledger), first)
     listed = said.allocations if said is not None else ()
-    largest = (f"{format_bytes(a.size_bytes)} {a.shape} {a.op_name or a.label}".strip() for a in listed)
+    sized = ((a, a.size_bytes) for a in listed if a.size_bytes is not None)
+    largest = (f"{format_bytes(size)} {a.shape} {a.op_name or a.label}".strip() for a, size in sized)
     return (*shown(largest, most=LARGEST), first)
 
 

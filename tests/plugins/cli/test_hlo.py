@@ -135,3 +135,17 @@ def test_the_partitioned_module_says_what_verify_compares(cli: Run, tmp_path: Pa
     assert said in shown["partitioned"] and "8 f32" in shown["partitioned"]
     assert "8 f32" in shown["optimized"] and said not in shown["optimized"]
     assert said not in cli("hlo", "collectives", "c", "--stage", "partitioned", "--format", "json").stdout
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_a_pasted_report_says_what_to_do_first(form: str, cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "oom.txt").write_text(
+        "Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm.\n\n  1. Size: 32.00G\n"
+        "     Shape: s32[8388608,8,4]{2,1,0:T(8,128)}\n     XLA label: %c = s32[8388608,8,4] copy(%<b>)\n"
+    )
+    done = cli("hlo", "memory", "oom.txt", "--format", form)
+    assert done.returncode == 0, done
+    if form == "json":
+        assert json.loads(done.stdout)["buffers"][0]["unpadded_bytes"] == 1 << 30
+    else:
+        assert "frees 31.00 GiB" in " ".join(done.stdout.split()) and "<b>" not in done.stdout

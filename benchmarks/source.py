@@ -128,7 +128,9 @@ def check(*arguments: str) -> list[str]:
 def ran(command: Sequence[str], folder: Path) -> Taken:
     """One command, its output dropped. Raises RuntimeError where it dies, or ours does not end with 0."""
     begin = time.perf_counter()
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    # As on a user's machine: modules are compiled once, not in each process.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr is not None
     told = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -239,7 +239,7 @@ def resolved(wheel: Path, extra: str, **system: str) -> set[str]:
     return found
 
 
-BASE = {"click", "libcst", "pathspec", "pydantic", "rich", "ruamel.yaml"}
+BASE = {"click", "libcst", "networkx", "pathspec", "pydantic", "rich", "ruamel.yaml"}
 MAC = {"sys_platform": "darwin", "platform_system": "Darwin", "platform_machine": "arm64"}
 LINUX = {"sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
 

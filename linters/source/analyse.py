@@ -113,21 +113,3 @@ def unparsed(source: SourceText, problem: Unparsed) -> Finding:
     needs = f"; this is the grammar of Python {problem.needs}: run contract-lint on it" if problem.needs else ""
     place = Location(source.path, problem.line, problem.column)
     return UNPARSEABLE.at(place, problem.reason + needs, subject=problem.reason)
-
-
-def why(program: Program, path: str, line: int) -> list[str]:
-    """Why the innermost function at a line is traced: its chain, or that it is not."""
-    inside = [
-        (data["l"], id)
-        for id, (data, file) in program.function_data.items()
-        if file.path == path and data["l"] <= line <= data.get("e", line) and data["n"] != "<module>"
-    ]
-    if not inside:
-        return [f"{path}:{line} is not in a function"]
-    id = max(inside)[1]
-    name = program.function_data[id][0]["n"]
-    traced = program.traced_functions.get(id)
-    if traced is None:
-        return [f"{name} is not traced by anything known here"]
-    states = [f"{parameter}: {state}" for parameter, state in traced.parameters.items()]
-    return [f"{traced} ({name})", *(["parameters: " + ", ".join(states)] if states else [])]

@@ -29,8 +29,8 @@ def why_traced(place: str, paths: Sequence[str], settings: Settings, settings_of
         raise ContractLintError(
             problem.message if problem else "is no Python source", problem.location if problem else Location(name)
         )
-    from ...linters.source.analyse import why
     from ...linters.source.run import Run, understood
+    from ...linters.source.why import why
 
     program, findings = understood([*sources.texts.sources, *sources.context], Run(options_of(settings)))
     broken = next((f for f in findings if f.location is not None and f.location.path == source.path), None)

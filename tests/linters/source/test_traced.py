@@ -5,13 +5,14 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from contract_lint.linters.source.analyse import summarise, why
+from contract_lint.linters.source.analyse import summarise
 from contract_lint.linters.source.options import SourceOptions
 from contract_lint.linters.source.packed import Packed
 from contract_lint.linters.source.program import Program, link
 from contract_lint.linters.source.summary import FileSummary
 from contract_lint.linters.source.text import plain_source
 from contract_lint.linters.source.traced import Traced
+from contract_lint.linters.source.why import why
 
 
 def program_of(files: dict[str, str], options: SourceOptions | None = None) -> Program:
@@ -163,3 +164,18 @@ def test_summaries_are_plain_json_and_need_no_tree() -> None:
         and moved.outward == summary.outward
         and moved.data.whole() != summary.data.whole()
     )
+
+
+def test_why_lists_the_shortest_chain_from_each_transform_and_the_callers_of_what_is_not_traced() -> None:
+    program = program_of(
+        {
+            "a.py": "import jax\n\ndef helper(x):\n    return x\n\ndef middle(x):\n    return helper(x)\n",
+            "b.py": "import jax\nimport a\n\n@jax.jit\ndef first(x):\n    return a.middle(x) + a.helper(x)\n",
+            "c.py": "import jax\nimport a\n\n@jax.vmap\ndef second(x):\n    return a.middle(x)\n",
+            "d.py": "import b\n\ndef main(x):\n    for i in range(3):\n        b.first(x)\n\nmain(1)\n",
+        }
+    )
+    told = why(program, "a.py", 4)
+    assert told[0].startswith("traced: b.py:4 jax.jit(first) -> b.py:6 ")
+    assert told[2:] == ["also traced: c.py:4 jax.vmap(second) -> c.py:6 middle() -> a.py:7 helper() -> here"]
+    assert why(program, "d.py", 4) == ["main is not traced by anything known here", "called: d.py:7 in <module>"]

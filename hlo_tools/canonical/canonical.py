@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...contracts.manifest import MeshFact
 from ..collectives import Collective, CollectiveLedger, collectives
 from ..module import HloModule
+from .aligned import without_alignment
 from .between_slices import as_collective
 from .combined import parts_of
 from .known import is_known
@@ -20,15 +21,15 @@ def canonical(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedg
 
     Combined collectives are split; collectives among one device, never executed or of what every device knows are left
     out; a transfer between slices is named by what it does, an all-reduce of which every device uses only its slice is
-    a reduce-scatter, and the permutes of a windowed einsum are the gather or scatter they make up. Raises
-    ContractLintError for what cannot be read.
+    a reduce-scatter, and the permutes of a windowed einsum are the gather or scatter they make up, as is the one that
+    aligns a scatter's shards. Raises ContractLintError for what cannot be read.
     """
     return canonical_ledger(collectives(module, mesh))
 
 
 def canonical_ledger(ledger: CollectiveLedger) -> CollectiveLedger:
     """The same for a ledger that was made before."""
-    return folded(replace(ledger, rows=list(_rows(ledger.rows))))
+    return without_alignment(folded(replace(ledger, rows=list(_rows(ledger.rows)))))
 
 
 def _rows(rows: list[Collective]) -> Iterator[Collective]:

@@ -6,15 +6,13 @@
 
 Each step is found from the transfer between slices: what it sends comes out of the first, what it receives goes into
 the last. The steps become one row over both groups of axes, of the elements of the whole array. Several arrays may be
-packed into one buffer for it: then there is a row for each, and the rounding of the buffer is left out. A scatter whose
-shards had to be longer than an equal part leaves them misaligned; a permute then passes the first elements of each
-device's part on from the device before, and is a step too.
+packed into one buffer for it: then there is a row for each, and the rounding of the buffer is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ..collectives import Collective, CollectiveLedger
 from ..instruction import Instruction
@@ -23,34 +21,20 @@ from ..replica_groups import Groups
 from ..slices import crosses_slices
 from ..transfers import Part
 from .combined import part_number, parts_of
+from .origin import Place, origin, place_of
 from .packed import Array, packed
+from .provenance import MOVES
 from .rewrites.hierarchical import JOINT
 
-_MOVES = frozenset(("copy", "bitcast", "reshape", "convert", "transpose"))
 _MAX_STEPS = 64
-_ALIGNED = 4
-"""Steps of a sum whose shards are aligned between the scatter and the transfer."""
 _RENDEZVOUS = "_xla_host_transfer_rendezvous"
-
-Place = tuple[str, str, int]
-"""Computation, instruction and array of a combined one."""
-_NOWHERE: Place = ("", "", 0)
-
-
-@dataclass(slots=True)
-class Sent:
-    """Where a value that is sent comes from: a collective, the fusions around it, the permute that aligns shards."""
-
-    place: Place = _NOWHERE
-    fusions: list[Instruction] = field(default_factory=list)
-    aligned_by: Place | None = None
 
 
 def in_one_step(ledger: CollectiveLedger) -> CollectiveLedger:
     """The ledger with the steps of every collective over several slices as one row, in the place of the first."""
     if not any(row.between_slices for row in ledger.rows):
         return ledger
-    rows = {_place(row): row for row in ledger.rows if row.instruction is not None}
+    rows = {place_of(row): row for row in ledger.rows if row.instruction is not None}
     receivers = _receivers(ledger.rows)
     whole: dict[int, list[Collective]] = {}
     gone: set[int] = set()
@@ -66,11 +50,6 @@ def in_one_step(ledger: CollectiveLedger) -> CollectiveLedger:
     )
 
 
-def _place(row: Collective) -> Place:
-    assert row.instruction is not None
-    return row.computation, row.instruction.name, part_number(row) or 0
-
-
 def _steps(
     row: Collective, rows: dict[Place, Collective], receivers: dict[tuple[str, str], Instruction]
 ) -> list[Collective]:
@@ -78,46 +57,26 @@ def _steps(
     instruction = row.instruction
     if instruction is None or instruction.opcode != "send" or not crosses_slices(instruction):
         return []
-    first = last = aligning = None
+    first = last = None
     if row.kind == "all-reduce":
-        sent = _sent_by(instruction.operands[0])
-        first = rows.get(sent.place)
-        aligning = rows.get(sent.aligned_by) if sent.aligned_by is not None else None
+        first = rows.get(origin(instruction.operands[0]).place)
     received = receivers.get((instruction.computation.name, instruction.frontend_attributes.get(_RENDEZVOUS, "")))
     if received is not None and (first is None or first.elements != row.elements):
         last = next((rows[place] for place in _read_by(received) if place in rows), None)
     steps = [step for step in (first, row, last) if step is not None]
-    fits = (
-        _is_sum(steps, aligning is not None)
-        if row.kind == "all-reduce"
-        else row.kind == "all-gather" and _is_gather(steps)
-    )
-    if fits and aligning is not None:
-        steps.insert(1, aligning)
+    fits = _is_sum(steps) if row.kind == "all-reduce" else row.kind == "all-gather" and _is_gather(steps)
     return steps if fits and len({step.count for step in steps}) == 1 else [row]
 
 
-def _is_sum(steps: list[Collective], aligned: bool) -> bool:
-    """Whether kinds and sizes are those of a sum in steps; the part of each device may be rounded up.
-
-    Rounded up are the sum between slices and the gather, or, where shards are then aligned, the scatter alone.
-    """
+def _is_sum(steps: list[Collective]) -> bool:
+    """Whether kinds and sizes are those of a sum in steps; the part of each device may be rounded up."""
     kinds = [step.kind for step in steps]
     each = [step.elements // step.count for step in steps]
     if kinds == ["all-reduce", "all-reduce"]:
         return each[0] == each[1]
     if kinds not in (["reduce-scatter", "all-reduce", "all-gather"], ["all-reduce", "all-reduce", "all-gather"]):
         return False
-    if each[1] * steps[0].group_size != each[2]:
-        return False
-    return _before_padding(steps[0]) == each[2] if aligned else each[2] >= each[0]
-
-
-def _before_padding(row: Collective) -> int | None:
-    """Elements of the array whose padded form a collective reads; None where it reads no padded one."""
-    assert row.instruction is not None
-    operand = row.instruction.operands[part_number(row) or 0]
-    return operand.operands[0].shape.elements if operand.opcode == "pad" else None
+    return each[1] * steps[0].group_size == each[2] >= each[0]
 
 
 def _is_gather(steps: list[Collective]) -> bool:
@@ -131,14 +90,12 @@ def _joined(steps: list[Collective], between: Collective, ledger: CollectiveLedg
     whole = first if between.kind == "all-reduce" else steps[-1]
     groups = _united(step.groups for step in steps)
     size = max(len(group) for group in groups)
-    # Where shards were aligned, the gather alone has no more elements than the array.
-    aligned = between.kind == "all-reduce" and len(steps) == _ALIGNED
-    each = (steps[-1] if aligned else whole).elements // whole.count
+    each = whole.elements // whole.count
     arrays: tuple[Array, ...] = ()
     if between.kind == "all-reduce" and whole.instruction is not None:
         number = part_number(whole) or 0
         assert between.instruction is not None
-        fusions = _sent_by(between.instruction.operands[0]).fusions
+        fusions = origin(between.instruction.operands[0]).fusions
         arrays = packed(whole.instruction.operands[number], fusions, each, first.group_size)
     width = whole.operand_bytes // whole.count // (each // (whole.group_size if whole.kind == "all-gather" else 1))
     shards = size if between.kind == "all-gather" else 1
@@ -188,52 +145,6 @@ def _united(groups: Iterable[Groups]) -> Groups:
     return tuple(tuple(group) for group in members.values())
 
 
-def _sent_by(value: Instruction) -> Sent:
-    """The collective inside the slice whose result, moved, padded, aligned or sliced, is this value."""
-    sent = Sent()
-    number = 0
-    for _ in range(_MAX_STEPS):
-        opcode = value.opcode
-        if opcode in ("all-reduce", "reduce-scatter"):
-            sent.place = value.computation.name, value.name, number
-            return sent
-        if opcode in _MOVES or opcode in ("dynamic-slice", "pad"):
-            value = value.operands[0]
-        elif opcode == "concatenate" and (aligned := _aligned(value)) is not None:
-            value, permute = aligned
-            sent.aligned_by = permute.computation.name, permute.name, 0
-        elif opcode == "fusion" and value.called:
-            sent.fusions.append(value)
-            value = value.called[0].root
-        elif opcode == "parameter" and sent.fusions and (place := value.parameter_number) is not None:
-            fusion = sent.fusions.pop()
-            if place >= len(fusion.operands):
-                break
-            value = fusion.operands[place]
-        elif opcode == "get-tuple-element":
-            source, index = value.operands[0], value.tuple_index or 0
-            if source.opcode == "fusion" and source.called and source.called[0].root.opcode == "tuple":
-                sent.fusions.append(source)
-                value = source.called[0].root.operands[index]
-            else:
-                number, value = index, source
-        else:
-            break
-    return Sent()
-
-
-def _aligned(joined: Instruction) -> tuple[Instruction, Instruction] | None:
-    """The shard and the permute of its end, where the end of the device before stands in front of the shard."""
-    if len(joined.operands) != 2:
-        return None
-    end, shard = joined.operands
-    permute = end.operands[0] if end.opcode == "collective-permute-done" else end
-    if not permute.opcode.startswith("collective-permute") or len(permute.operands) != 1:
-        return None
-    piece = permute.operands[0]
-    return (shard, permute) if piece.opcode == "slice" and piece.operands[0] is shard else None
-
-
 def _receivers(rows: Iterable[Collective]) -> dict[tuple[str, str], Instruction]:
     """Every `recv` beside a transfer between slices, by computation and meeting."""
     sends = (row.instruction for row in rows if row.between_slices and row.instruction is not None)
@@ -254,6 +165,6 @@ def _read_by(value: Instruction) -> Iterator[Place]:
         for user in value.users:
             if user.opcode == "all-gather":
                 yield user.computation.name, user.name, user.operands.index(value)
-            elif (user.opcode in _MOVES or user.opcode in ("recv-done", "get-tuple-element")) and id(user) not in seen:
+            elif (user.opcode in MOVES or user.opcode in ("recv-done", "get-tuple-element")) and id(user) not in seen:
                 seen.add(id(user))
                 pending.append(user)

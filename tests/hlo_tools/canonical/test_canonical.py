@@ -200,3 +200,28 @@ def test_gather_of_what_every_device_knows_is_left_out(ledger: Ledger, module: T
         + f"  {line}\n  ROOT %all = f32[8] all-gather(%mine), {SUM.partition(', to_apply')[0]}, dimensions={{0}}"
     )
     assert len(canonical_ledger(ledger(text)).rows) == rows
+
+
+def aligned(cut: str = "%long", padded: str = "%pad") -> str:
+    """Shards of 6 where 4 are an equal part: the last 2 of the device before stand in front of each."""
+    scatter = SUM.replace("to_apply", "dimensions={0}, to_apply")
+    return (
+        f"{HEAD}  %zero = f32[] constant(0)\n  %pad = f32[12] pad(%x, %zero), padding=0_4\n"
+        f"  %made = f32[12] concatenate(%x, %x), dimensions={{0}}\n"
+        f"  %long = f32[6] reduce-scatter({padded}), {scatter}\n  %tail = f32[2] slice({cut}), slice={{[0:2]}}\n"
+        "  %before = f32[2] collective-permute(%tail), channel_id=7, source_target_pairs={{0,1},{2,3}}\n"
+        "  %both = f32[8] concatenate(%before, %long), dimensions={0}\n  %me = u32[] partition-id()\n"
+        "  ROOT %mine = f32[4] dynamic-slice(%both, %me), dynamic_slice_sizes={4}"
+    )
+
+
+def test_scatter_whose_shards_are_aligned_counts_with_its_array(ledger: Ledger, module: Text) -> None:
+    assert kinds(ledger, module(aligned(), "f32[4]")) == [("reduce-scatter", ("fsdp",), 8, 16)]
+    (row,) = canonical_ledger(ledger(module(aligned(), "f32[4]"))).rows
+    assert (row.operand_bytes, row.ring_bytes) == (32, 16)
+
+
+@pytest.mark.parametrize("change", [{"cut": "%x"}, {"padded": "%made"}])
+def test_other_permutes_and_scatters_stay_as_they_are(ledger: Ledger, module: Text, change: dict[str, str]) -> None:
+    found = [kind for kind, *_ in kinds(ledger, module(aligned(**change), "f32[4]"))]
+    assert found == ["reduce-scatter", "collective-permute"]

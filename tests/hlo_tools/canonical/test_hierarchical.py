@@ -151,7 +151,7 @@ def test_shards_that_are_aligned_between_the_steps() -> None:
 
 
 def test_shards_that_do_not_make_up_the_array_are_a_remainder() -> None:
-    assert not explained(sums(2040), aligned(2040)).complete
+    assert not explained(sums(2048), aligned(2040)).complete
 
 
 def test_a_permute_of_something_else_aligns_nothing() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich import box
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -36,7 +38,7 @@ def step_tables(tables: StepTables, width: int) -> list[RenderableType]:
     """Everything known about one step on one target, in reading order."""
     parts: list[RenderableType] = ["", _header(tables, width)]
     if tables.collectives:
-        parts += ["", _collectives(tables.collectives, width >= WIDE)]
+        parts += ["", _collectives(tables.collectives, width)]
     for note in ([tables.plan_note] if tables.plan_note else []) + list(tables.rewrites):
         parts.append(Padding(Text(one_line(note), style="dim"), (0, 0, 0, 2)))
     if tables.memory is not None:
@@ -78,32 +80,59 @@ def _table(title: str, *columns: str, left: int = 1) -> Table:
     return table
 
 
-def _collectives(rows: tuple[CollectiveRow, ...], wide: bool) -> Table:
-    """One line for what the program does; a second line with the promise where its numbers are others."""
-    columns = ["axes", "count", "elements", "ring bytes", "run count", *(["run ring bytes"] if wide else []), ""]
-    table = _table("Collectives", *columns, left=2)
-    blank = [""] * wide
-    for row in rows:
-        table.add_row(
-            one_line(row.kind),
-            one_line(axes(row.axes)),
-            number(row.partitioned_count),
-            number(row.partitioned_elements),
-            bytes_or_dash(row.partitioned_ring_bytes),
-            number(row.optimized_count),
-            *([bytes_or_dash(row.optimized_ring_bytes)] if wide else []),
-            Text(row.verdict, style=MARKS.get(row.verdict, "")),
-        )
-        if row.plan_count is not None and not row.agrees:
-            table.add_row("  promised", "", number(row.plan_count), number(row.plan_elements), "", "", *blank, "")
+def _collectives(rows: tuple[CollectiveRow, ...], width: int) -> Table:
+    """One line for what the program does; a second line with the promise where its numbers are others.
+
+    What runs is left out where the columns do not fit beside each other: bytes first, then executions.
+    """
+    lines = [line for row in rows for line in _collective_lines(row)]
+    lines.append(_total_line(rows))
+    columns = ["Collectives", "axes", "count", "elements", "ring bytes", "run count", "run bytes", ""]
+    for left_out in ("", "run bytes", "run count"):
+        if left_out:
+            at = columns.index(left_out)
+            columns = columns[:at] + columns[at + 1 :]
+            lines = [line[:at] + line[at + 1 :] for line in lines]
+        if _fits(columns, lines, width):
+            break
+    table = _table(*columns, left=2)
+    for position, column in enumerate(table.columns):
+        column.no_wrap = position != 1  # a number in two parts is two numbers
+    for line in lines[:-1]:
+        table.add_row(*line[:-1], Text(line[-1], style=MARKS.get(line[-1], "")))
     table.add_section()
-    sums = [sum(getattr(row, name) or 0 for row in rows) for name in ("partitioned_ring_bytes", "optimized_ring_bytes")]
-    executions = [
-        f"{sum(getattr(row, name) or 0 for row in rows):,}" for name in ("partitioned_count", "optimized_count")
-    ]
-    as_run = [format_bytes(sums[1])] if wide else []
-    table.add_row("all", "", executions[0], "", format_bytes(sums[0]), executions[1], *as_run, "")
+    table.add_row(*lines[-1])
     return table
+
+
+def _fits(columns: list[str], lines: list[list[str]], width: int) -> bool:
+    """Whether headings and cells fit beside each other."""
+    widths = [max(map(cell_len, column)) for column in zip(columns, *lines, strict=True)]
+    return sum(widths) + 2 * (len(columns) - 1) <= width
+
+
+def _collective_lines(row: CollectiveRow) -> Iterator[list[str]]:
+    yield [
+        one_line(row.kind),
+        one_line(axes(row.axes)),
+        number(row.partitioned_count),
+        number(row.partitioned_elements),
+        bytes_or_dash(row.partitioned_ring_bytes),
+        number(row.optimized_count),
+        bytes_or_dash(row.optimized_ring_bytes),
+        row.verdict,
+    ]
+    if row.plan_count is not None and not row.agrees:
+        yield ["  promised", "", number(row.plan_count), number(row.plan_elements), "", "", "", ""]
+
+
+def _total_line(rows: tuple[CollectiveRow, ...]) -> list[str]:
+    def total(name: str) -> int:
+        return sum(getattr(row, name) or 0 for row in rows)
+
+    asked, run = (f"{total(name):,}" for name in ("partitioned_count", "optimized_count"))
+    sent, sent_run = (format_bytes(total(name)) for name in ("partitioned_ring_bytes", "optimized_ring_bytes"))
+    return ["all", "", asked, "", sent, run, sent_run, ""]
 
 
 def _memory(memory: MemoryTable) -> Table:

@@ -5,5 +5,6 @@ from .canonical import canonical, canonical_ledger
 from .explain import explain
 from .explanation import Explanation, Rewritten
 from .pool import Share
+from .summed import summed
 
-__all__ = ["Explanation", "Rewritten", "Share", "canonical", "canonical_ledger", "explain"]
+__all__ = ["Explanation", "Rewritten", "Share", "canonical", "canonical_ledger", "explain", "summed"]

@@ -55,12 +55,16 @@ def summary(**options: Any) -> None:
 
 @command.command("collectives", short_help="Kind, axes, executions and bytes of each.")
 @shared
-def collectives(**options: Any) -> None:
-    """Every collective: kind, mesh axes, executions, elements, bytes, source line."""
-    from ..pipeline.hlo import collectives_of
-    from ..report.ledger_text import CANONICAL
+@click.option("--raw", is_flag=True, help="Every instruction as printed; loops are multiplied all the same.")
+def collectives(raw: bool, **options: Any) -> None:
+    """Every collective: kind, mesh axes, executions, elements, bytes, source line.
 
-    _show(collectives_of, options, of_partitioned=CANONICAL)
+    By what it does, however a compiler spells it: a sum of which only slices are used is a reduce-scatter, the permutes
+    of a windowed product are the gather or scatter they make up, copies of an asynchronous one count once.
+    """
+    from ..pipeline.hlo import collectives_of
+
+    _show(lambda program: collectives_of(program, raw), options)
 
 
 @command.command("memory", short_help="What must fit, and what is live at the peak.")
@@ -101,25 +105,14 @@ def roofline(target: str | None, **options: Any) -> None:
     _show(lambda program: roofline_of(program, target), options)
 
 
-def _show(ledger_of: Callable[[Any], Any], options: dict[str, Any], of_partitioned: str = "") -> None:
-    """`of_partitioned` is said below a text of a capture's partitioned module."""
-    from rich.text import Text
-
+def _show(ledger_of: Callable[[Any], Any], options: dict[str, Any]) -> None:
     from ..pipeline.hlo import open_program, parse_mesh
     from ..report.ledgers import render_ledger
-    from ..report.text import to_text
 
     mesh = parse_mesh(options["mesh"]) if options["mesh"] else None
     program = open_program(options["source"], step=options["step"], stage=options["stage"], mesh=mesh)
     ledger = ledger_of(program)
-
-    def view(width: int, color: bool) -> str:
-        shown = render_ledger(ledger, options["form"], width, color)
-        if of_partitioned and options["form"] == "text" and program.stage == "partitioned":
-            shown += to_text(["", Text(of_partitioned)], width, color)
-        return shown
-
-    _write(view, options)
+    _write(lambda width, color: render_ledger(ledger, options["form"], width, color), options)
 
 
 def _write(view: Callable[[int, bool], str], options: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.manifest import MeshFact, StepFacts
 from ...contracts.target_name import TargetName, parse_target
+from ...hlo_tools.canonical import canonical_ledger, summed
 from ...hlo_tools.capture import MANIFEST, Capture, gunzip, read_capture
 from ...hlo_tools.collectives import CollectiveLedger, collectives
 from ...hlo_tools.cost import cost
@@ -146,9 +147,10 @@ def _is_text(data: bytes) -> bool:
     return _CONTROL.search(data[:256]) is None
 
 
-def collectives_of(program: Program) -> CollectiveLedger:
-    """Every collective of the program."""
-    return collectives(program.module, program.mesh)
+def collectives_of(program: Program, raw: bool = False) -> CollectiveLedger:
+    """Every collective of the program, by what it does; `raw` takes every instruction as it is printed."""
+    found = collectives(program.module, program.mesh)
+    return found if raw else summed(canonical_ledger(found))
 
 
 def memory_of(program: Program) -> MemoryLedger:

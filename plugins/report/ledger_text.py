@@ -21,10 +21,6 @@ from .text import to_text
 
 SHOWN_ROWS = 40
 WIDE = 100
-CANONICAL = (
-    "`verify` compares the canonical form of this: a sum of which only slices are used counts as reduce-scatter, and "
-    "arrays that travel together count one by one."
-)
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 

@@ -108,7 +108,7 @@ def test_without_a_mesh_one_line_says_how_to_name_the_axes(cli: Run, tmp_path: P
     assert "not named" not in cli("hlo", "collectives", "small.txt", "--mesh", "data=2,fsdp=2").stdout
 
 
-def test_the_partitioned_module_says_what_verify_compares(cli: Run, tmp_path: Path) -> None:
+def test_both_modules_of_a_capture_are_shown_by_what_they_do(cli: Run, tmp_path: Path) -> None:
     leaf = {"argument": "x", "path": "", "shape": [8], "dtype": "float32", "spec": [[]], "local_shape": [8]}
     leaf |= {"bytes": 32, "parameter": 0}
     facts = {"step": "train", "entry": "m:build", "arguments": [leaf], "jaxpr": {"equations": 1}}
@@ -130,11 +130,31 @@ def test_the_partitioned_module_says_what_verify_compares(cli: Run, tmp_path: Pa
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
     }
     (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest))
-    said = "`verify` compares the canonical form of this"
-    shown = {stage: cli("hlo", "collectives", "c", "--stage", stage).stdout for stage in ("partitioned", "optimized")}
-    assert said in shown["partitioned"] and "8 f32" in shown["partitioned"]
-    assert "8 f32" in shown["optimized"] and said not in shown["optimized"]
-    assert said not in cli("hlo", "collectives", "c", "--stage", "partitioned", "--format", "json").stdout
+    for stage in ("partitioned", "optimized"):
+        (row,) = ledger(cli("hlo", "collectives", "c", "--stage", stage, "--format", "json").stdout)
+        assert (row["kind"], row["axes"], row["elements"]) == ("all-reduce", ["fsdp"], 8)
+    assert "8 f32" in cli("hlo", "collectives", "c").stdout
+
+
+SLICED = (
+    HLO.replace("->f32[8]{0}", "->f32[4]{0}").replace(
+        "  ROOT r = f32[8]{0}", "  table = s32[4] constant({0, 4, 0, 4})\n  me = u32[] partition-id()\n  r = f32[8]{0}"
+    )[:-2]
+    + """
+  cell = s32[1] dynamic-slice(table, me), dynamic_slice_sizes={1}
+  start = s32[] reshape(cell)
+  ROOT mine = f32[4]{0} dynamic-slice(r, start), dynamic_slice_sizes={4}
+}
+"""
+)
+
+
+def test_collectives_are_named_by_what_they_do_and_raw_by_what_is_printed(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text(SLICED)
+    found = [ledger(cli("hlo", "collectives", "small.txt", "--format", "json", *raw).stdout) for raw in ([], ["--raw"])]
+    assert [[row["kind"] for row in rows] for rows in found] == [["reduce-scatter"], ["all-reduce"]]
+    assert found[0][0].keys() == found[1][0].keys()
+    assert [rows[0]["ring_bytes"] for rows in found] == [16, 32]
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])

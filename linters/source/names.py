@@ -11,6 +11,12 @@ from .transforms import MODULE_BASES
 from .values.value import UNKNOWN, Parameter, Value, dotted
 
 DEEPEST = 24
+LONGEST = 16
+"""Parts of a name that is followed. What is not in a package may be in each module that it imports with a star; where
+those cannot be seen (they are compiled), they may be in each other: each step makes the name longer, and there are ever
+more of them."""
+MOST_STEPS = 2_000
+"""Names that are looked up for one."""
 
 
 class Definitions(Mapping[str, tuple[dict[str, Any], FileSummary]]):
@@ -53,6 +59,7 @@ class Names:
         self._functions: dict[str, FunctionSummary] = {}
         self._classes: dict[str, ClassSummary] = {}
         self._resolved: dict[str, Value | None] = {}
+        self._steps = 0
         self._lineages: dict[str, tuple[str, ...]] = {}
         self._members: dict[tuple[str, str, bool], Value | None] = {}
         self._parameters: dict[tuple[str, int], Value] = {}
@@ -136,7 +143,8 @@ class Names:
         if name in self._resolved:
             return self._resolved[name]
         self._resolved[name] = None
-        if depth < DEEPEST:
+        self._steps = self._steps + 1 if depth else 0
+        if depth < DEEPEST and self._steps < MOST_STEPS and name.count(".") < LONGEST:
             self._resolved[name] = self._resolve(name, depth)
         return self._resolved[name]
 

@@ -179,3 +179,15 @@ def test_why_lists_the_shortest_chain_from_each_transform_and_the_callers_of_wha
     assert told[0].startswith("traced: b.py:4 jax.jit(first) -> b.py:6 ")
     assert told[2:] == ["also traced: c.py:4 jax.vmap(second) -> c.py:6 middle() -> a.py:7 helper() -> here"]
     assert why(program, "d.py", 4) == ["main is not traced by anything known here", "called: d.py:7 in <module>"]
+
+
+def test_stars_of_modules_that_cannot_be_seen_end() -> None:
+    """As scipy.linalg has it, round its compiled modules."""
+    stars = "from .low import *\nfrom .high import *\nfrom ._update import *\nfrom ._util import *\n"
+    files = {"pkg/__init__.py": stars}
+    for name in ("low", "high"):
+        files[f"pkg/{name}.py"] = f"from pkg import _{name}\nfrom pkg._{name} import *\n"
+    files["use.py"] = "import pkg\n\ndef f(x):\n    return pkg.lost(x) + pkg._util.g.h(x)\n"
+    program = program_of(files)
+    assert program.resolve("pkg.lost") is not None
+    assert len(program._resolved) <= 3_000

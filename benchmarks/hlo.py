@@ -103,10 +103,12 @@ def repeated(text: str, megabytes: int) -> str:
     """The text with the computations before its entry repeated until it is that long."""
     at = ENTRY.search(text)
     assert at is not None
-    head, _, body = text[: at.start()].partition("\n")
+    first = DEFINED.search(text)
+    begin = min(first.start() if first is not None else at.start(), at.start())
+    head, body = text[:begin], text[begin : at.start()]
     names = sorted(set(DEFINED.findall(body)), key=len, reverse=True)
     pattern = re.compile(r"%(" + "|".join(map(re.escape, names[:2000])) + r")(?![\w.\-])") if names else None
-    parts, size, number = [head, "\n", body], len(text), 0
+    parts, size, number = [head, body], len(text), 0
     while pattern is not None and size < megabytes * MB:
         number += 1
         copy = pattern.sub(lambda match, number=number: f"%{match[1]}.again{number}", body)

@@ -168,7 +168,12 @@ def _decoded(body: bytes, encoding: str) -> str:
 
 def _declared(body: bytes) -> str | None:
     """The encoding that one of the first two lines declares, by the name that `utf-8` has here where it is that."""
-    for line in body.split(b"\n", 2)[:2]:
+    first = body.find(b"\n") + 1
+    second = body.find(b"\n", first) if first else -1
+    head = body if second < 0 else body[:second]
+    if b"coding" not in head:
+        return None  # as in nearly all files, and this is asked of every one
+    for line in head.split(b"\n"):
         match = _COOKIE.match(line)
         if match is not None:
             name = match[1].decode("ascii", "replace")

@@ -16,6 +16,19 @@ from .shuffled import shuffled
 CORPUS = os.environ.get("CONTRACT_LINT_CORPUS")
 FOLDER = Path(CORPUS or ".") / "corpus"
 TEXTS = sorted([*FOLDER.glob("hlo/*.hlo"), *FOLDER.glob("compiled/*.hlo.txt.gz")]) if CORPUS else []
+LARGE = {".hlo": 300_000, ".gz": 30_000}
+"""Bytes from which on a file takes seconds."""
+
+
+def cases() -> list:
+    return [
+        pytest.param(
+            path,
+            id=path.name.split(".hlo")[0],
+            marks=[pytest.mark.slow] if path.stat().st_size > LARGE[path.suffix] else [],
+        )
+        for path in TEXTS
+    ]
 
 
 def known_memory(module: HloModule) -> MemoryLedger | None:
@@ -26,7 +39,7 @@ def known_memory(module: HloModule) -> MemoryLedger | None:
 
 
 @pytest.mark.skipif(not CORPUS, reason="CONTRACT_LINT_CORPUS does not name the shared corpus")
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name.split(".hlo")[0])
+@pytest.mark.parametrize("path", cases())
 def test_a_program_is_itself(path: Path) -> None:
     try:
         module = parse_hlo(path.read_bytes())

@@ -14,8 +14,8 @@ from typing import Any
 
 SMALL = ("package", "x64", "axes", "distributed", "outward")
 """Keys of what is asked of all files at once."""
-ROOM = 1 << 20
-"""Bytes, compressed, of what stays open; open they take fifty times as much."""
+ROOM = 3 << 20
+"""Bytes, compressed, of what stays open: that of a thousand files. Open they take some thirty times as much."""
 
 
 class Packed(dict[str, Any]):

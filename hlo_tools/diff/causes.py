@@ -67,7 +67,7 @@ def led_by(asked: Iterable[Change], found: Iterable[Change]) -> list[Change]:
         return changes
     if RANK[changes[0].kind] < RANK[lead.kind]:
         return changes
-    same = (c for c in changes if c.kind == lead.kind and c.source_b == lead.source_b and c.unit == lead.unit)
+    same = (c for c in changes if c.kind == lead.kind and (c.kind in _WHOLE or c.source_b == lead.source_b))
     first = next(same, None)
     if first is None:
         first = lead

@@ -61,7 +61,8 @@ class Census:
     kernels: list[Kernel] = field(default_factory=list)
     layouts: dict[tuple[str, Place], Counter[str]] = field(default_factory=dict)
     """(shape, place) -> layouts of what kernels write there, executions counted."""
-    loops: dict[Place, list[tuple[int | None, Instruction]]] = field(default_factory=dict)
+    loops: dict[Place, list[int | None]] = field(default_factory=dict)
+    """Rounds of each loop, None where the program does not tell."""
     host: dict[tuple[str, Place], Tally] = field(default_factory=dict)
     """Callbacks, infeeds, outfeeds and transfers to or from host memory."""
     places: Places = field(default_factory=Places)
@@ -134,8 +135,7 @@ def _kernels(
     for position, opcode in enumerate(computation.opcodes()):
         if opcode == "while":
             loop = computation.instruction_at(position)
-            trips = made.runs.trip_counts.get(loop.name)
-            made.loops.setdefault(made.places.of(loop), []).append((trips, loop))
+            made.loops.setdefault(made.places.of(loop), []).append(made.runs.trip_counts.get(loop.name))
         if opcode in PLUMBING or opcode.endswith(_ENDS):
             continue
         instruction = computation.instruction_at(position)

@@ -9,13 +9,10 @@ from ...contracts.model import format_bytes
 from ..collectives import Collective, CollectiveLedger
 from ..mesh_axes import Axes
 from ..replica_groups import Groups
-from ..scope import is_backward, is_recomputed, scope_of
 from .balance import surpluses
 from .change import Change, Kind, shown
 from .lines import Lines
-from .place import Phase, Place
-
-_DIGITS = str.maketrans("0123456789", "**********")
+from .place import Place, folded_scope, phase_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +77,8 @@ def _counted(
 
 
 def place_of(row: Collective) -> Place:
-    phase: Phase = "recompute" if is_recomputed(row.scope) else "backward" if is_backward(row.scope) else ""
-    scope = "/".join(_folded(part) for part in scope_of(row.scope).split("/"))
-    return Place(row.source, scope, phase)
-
-
-def _folded(part: str) -> str:
-    folded = part.translate(_DIGITS)
-    while "**" in folded:
-        folded = folded.replace("**", "*")
-    return folded
+    """Where a collective was asked for; its name stack is that of the async operation around it."""
+    return Place(row.source, folded_scope(row.scope), phase_of(row.scope))
 
 
 def _paired(found: list[_Change]) -> tuple[list[tuple[_Change, _Change]], list[_Change]]:
@@ -133,7 +122,7 @@ def _altered(pairs: Iterable[tuple[_Change, _Change]], lines: Lines, kind: Kind)
             source_b=theirs,
             scope=new.place.scope,
             phase=new.place.phase,
-            weight=max(old.ring, new.ring),
+            weight=abs(new.ring - old.ring),
             details=[f"{_size(old)} before, {_size(new)} after"],
         )
 

@@ -163,7 +163,7 @@ def _recomputed(a: Census, b: Census, rows: list[operations.Row]) -> dict[str, t
     for side, made in enumerate((a, b)):
         for found in made.operations.values():
             for place, tally in found.items():
-                if place.phase == "recompute" and tally.sample.opcode in operations.HEAVY:
+                if place.phase == "recompute" and tally.sample.opcode in operations.COMPUTES:
                     counts.setdefault(place.scope, [0, 0])[side] += tally.count
     for row in rows:
         if row.place.phase == "recompute":

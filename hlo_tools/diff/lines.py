@@ -1,7 +1,8 @@
 """Which source line of one program is which of the other, so that code that only moved is no change.
 
 Operations with one meaning vote: where a meaning stands at the same lines in both, these are the same lines; where it
-stands at as many others, they pair up in their order. A line that nobody votes for is itself.
+stands at as many others, they pair up in their order. A line that nobody votes for moves with the one before it in its
+file, where that leads to a line of the other program; else it is itself.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ class Lines:
         self._places: dict[Place, Place] = {}
         for there, here, _ in sorted(_ranked(votes), key=lambda vote: (-vote[2], vote[0], vote[1])):
             if there not in self._to_a and here not in self._to_b:
+                self._to_a[there] = here
+                self._to_b[here] = there
+        for there, here in _by_neighbours(self._to_a, _all(a), _all(b)):
+            if here not in self._to_b:
                 self._to_a[there] = here
                 self._to_b[here] = there
 
@@ -81,6 +86,30 @@ def _sources(tallies: dict) -> dict[str, int]:
     for place in tallies:
         if place.source is not None:
             found[place.source] = found.get(place.source, 0) + 1
+    return found
+
+
+def _all(made: Census) -> dict[str, int]:
+    """Every line that an operation stands at."""
+    found: dict[str, int] = {}
+    for tallies in made.operations.values():
+        found |= _sources(tallies)
+    return found
+
+
+def _by_neighbours(known: dict[str, str], mine: dict[str, int], theirs: dict[str, int]) -> list[tuple[str, str]]:
+    """(line of B, line of A) of lines that moved as far as the nearest known one above them."""
+    found: list[tuple[str, str]] = []
+    above: tuple[str, str, int] | None = None
+    for there in sorted(theirs, key=_order):
+        path, line = _order(there)
+        if there in known:
+            here, number = _order(known[there])
+            above = (path, here, number - line)
+        elif above is not None and above[0] == path:
+            here = f"{above[1]}:{line + above[2]}"
+            if here in mine:
+                found.append((there, here))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..cost.matrix import OPCODES
@@ -19,6 +19,8 @@ SPELLING = frozenset(("broadcast", "iota", "reshape", "bitcast-convert", "slice"
 MOVES: dict[str, Kind] = {"copy": "copy", "copy-start": "copy", "transpose": "transpose", "convert": "convert"}
 # What an operation costs is in these; all else is arithmetic that rides along in some kernel.
 HEAVY = frozenset((*OPCODES, "custom-call", "sort", "scatter", "gather", "fft", "reduce-window", "cholesky"))
+# Of these a recomputation is made that is worth naming; a library call may be anything.
+COMPUTES = HEAVY - {"custom-call"}
 # These only hand on what others make in a type.
 HANDED_ON = frozenset(("dynamic-slice", "dynamic-update-slice", "gather", "select", "while", "parameter"))
 _NAMED_OPCODES = 4
@@ -60,29 +62,31 @@ def rows(a: Census, b: Census, lines: Lines) -> list[Row]:
 
 def changes(found: list[Row], lines: Lines) -> Iterator[Change]:
     """The rows as changes: types first, then moves, then the rest by line."""
-    retyped, rest = _retyped([row for row in found if row.opcode not in SPELLING])
+    retyped, rest = _retyped([row for row in found if row.opcode not in SPELLING], _at_line)
+    elsewhere, rest = _retyped(rest, _in_scope)
+    retyped += elsewhere
     yield from _types(retyped, lines)
     moved = [row for row in rest if row.opcode in MOVES]
     yield from _moves(moved, lines)
     yield from _others([row for row in rest if row.opcode not in MOVES], lines)
 
 
-def _retyped(found: Iterable[Row]) -> tuple[list[tuple[Row, Row, int]], list[Row]]:
-    """Pairs (before, after, executions) that do the same at the same line in another type; and what is left."""
-    gone: dict[tuple, list[Row]] = {}
+def _retyped(found: Iterable[Row], alike: Callable[[Row], Hashable]) -> tuple[list[tuple[Row, Row, int]], list[Row]]:
+    """Pairs (before, after, executions) of rows that are alike but for their type; and what is left."""
+    gone: dict[Hashable, list[Row]] = {}
     come: list[Row] = []
     left: list[Row] = []
     for row in found:
         if row.opcode in MOVES or row.opcode == "custom-call":
             left.append(row)
         elif row.count < 0:
-            gone.setdefault(_alike(row), []).append(row)
+            gone.setdefault(alike(row), []).append(row)
         else:
             come.append(row)
     remaining = {id(row): abs(row.count) for rows in (*gone.values(), come) for row in rows}
     pairs: list[tuple[Row, Row, int]] = []
     for row in come:
-        for other in gone.get(_alike(row), ()):
+        for other in gone.get(alike(row), ()):
             count = min(remaining[id(row)], remaining[id(other)])
             if count and computed_in(other.sample) != computed_in(row.sample):
                 remaining[id(row)] -= count
@@ -96,8 +100,14 @@ def _retyped(found: Iterable[Row]) -> tuple[list[tuple[Row, Row, int]], list[Row
     return pairs, left
 
 
-def _alike(row: Row) -> tuple:
+def _at_line(row: Row) -> Hashable:
     return row.opcode, row.place.source or row.place.scope, row.place.phase, row.sample.shape.dims
+
+
+def _in_scope(row: Row) -> Hashable:
+    """A cast may move what it casts to a line of its own; without a name around it nothing else tells it."""
+    scope = row.place.scope or row.place.source
+    return row.opcode, scope, row.place.phase, row.sample.shape.dims
 
 
 def computed_in(instruction: Instruction) -> str:
@@ -219,4 +229,4 @@ def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else plural}"
 
 
-__all__ = ["HEAVY", "MOVES", "Row", "Tally", "changes", "computed_in", "rows"]
+__all__ = ["COMPUTES", "HEAVY", "MOVES", "Row", "Tally", "changes", "computed_in", "rows"]

@@ -27,6 +27,16 @@ class Place:
 NOWHERE = Place()
 
 
+def phase_of(op_name: str) -> Phase:
+    """The pass that JAX's name stack puts an operation in; the forward pass has no name."""
+    return "recompute" if is_recomputed(op_name) else "backward" if is_backward(op_name) else ""
+
+
+def folded_scope(op_name: str) -> str:
+    """The scope of an operation without numbers: `block_*/mlp`."""
+    return _NUMBER.sub("*", _once(scope_of(op_name))[:_LONGEST])
+
+
 class Places:
     """The places of one module's instructions; instructions of one line share theirs."""
 
@@ -48,8 +58,8 @@ class Places:
         known = self._known.get(key)
         if known is None:
             name = key[0] or ""
-            phase: Phase = "recompute" if is_recomputed(name) else "backward" if is_backward(name) else ""
-            scope = scope_of(name)
+            phase = phase_of(name)
+            scope = _once(scope_of(name))
             if phase == "recompute":
                 self.recomputed.add(scope[:_LONGEST])
             made = Place(instruction.source, self._folded(scope), phase)
@@ -67,3 +77,9 @@ class Places:
                 self.blocks.setdefault(folded, set()).add(part)
             parts.append(folded)
         return "/".join(parts)
+
+
+def _once(scope: str) -> str:
+    """`block_1/block_1/mlp` -> `block_1/mlp`: what is recomputed carries the names around it twice."""
+    parts = scope.split("/")
+    return "/".join(part for at, part in enumerate(parts) if not at or part != parts[at - 1])

@@ -11,14 +11,14 @@ from typing import Any, Literal
 Where = Literal["in your code", "in the lowering or the versions", "in the compiler", "nowhere"]
 
 _LOCATION = re.compile(r"\s*loc\((?:#?loc\d*|[^()\n]*(?:\([^()\n]*\)[^()\n]*)*)\)|^#loc.*$", re.MULTILINE)
-_SSA = re.compile(r"%[A-Za-z_]*\d*(?:#\d+)?(?::\d+)?")
-_FUNCTION = re.compile(r"@[A-Za-z_][\w.$-]*")
+_MLIR_NAME = re.compile(r"%[A-Za-z_]*\d*(?:#\d+)?(?::\d+)?|@[A-Za-z_][\w.$-]*")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _PLACE = re.compile(r"(?:/[^\s\"':;,()]*)?/[^\s\"':;,()]+\.py:\d+(?::\d+)?|\bat [^\s\"':;,()]+\.py:\d+")
-_JAXPR_NAME = re.compile(r"(?<![\w.=\"'/])[a-z]{1,3}_?(?=[\s:,;)\]]|$)")
+# What stands after `= ` is a primitive, however short.
+_JAXPR_NAME = re.compile(r"(?<![\w.=\"'/])(?<!= )[a-z]{1,3}_?(?=[\s:,;)\]]|$)")
 _DIRECTIVE = re.compile(r"name=\S+|source_info=\S+")
 _OPERATION = re.compile(r"(?:stablehlo|mhlo|chlo|sdy|func)\.[a-z_]+")
-_PRIMITIVE = re.compile(r"=\s*([a-z_][a-z0-9_]*)")
+_PRIMITIVE = re.compile(r"=\s+([a-z_][a-z0-9_]*)")
 _NAMED = 8
 _LONGEST_LINE = 2_000
 
@@ -43,10 +43,10 @@ class Placement:
 
     @property
     def sentence(self) -> str:
-        """`in your code: the traced program differs (+1 all_gather)`."""
+        """`in your code: the traced program differs (+1 all_gather)`; empty where nothing differs."""
         first = next((stage for stage in self.stages if not stage.equal), None)
         if first is None:
-            return f"{self.where}: traced and lowered programs are equal"
+            return "" if self.where == "nowhere" else f"{self.where}: traced and lowered programs are equal"
         what = f" ({', '.join(first.differences[:_NAMED])})" if first.differences else ""
         return f"{self.where}: the {first.name} differs{what}"
 
@@ -66,15 +66,19 @@ def placed(
 ) -> Placement | None:
     """The placement of the difference between two captures; None where a stage is missing on one side."""
     stages = []
-    for name, texts, reduce, word in (
-        ("traced program", jaxprs, _jaxpr_lines, _PRIMITIVE),
-        ("lowered program", lowered, _stablehlo_lines, _OPERATION),
+    for name, texts, cleaned, names, word in (
+        ("traced program", jaxprs, _jaxpr_lines, _JAXPR_NAME, _PRIMITIVE),
+        ("lowered program", lowered, _stablehlo_lines, _MLIR_NAME, _OPERATION),
     ):
         a, b = texts
         if a is None or b is None:
             return None
-        before, after = Counter(reduce(a)), Counter(reduce(b))
-        stages.append(Stage(name, before == after, _differences(before, after, word)))
+        before, after = list(cleaned(a)), list(cleaned(b))
+        if _numbered(before, names) == _numbered(after, names):
+            stages.append(Stage(name, True))
+        else:
+            counts = (Counter(names.sub("_", line) for line in lines) for lines in (before, after))
+            stages.append(Stage(name, False, _differences(*counts, word)))
     where: Where = "nowhere" if same_program else "in the compiler"
     if not stages[0].equal:
         where = "in your code"
@@ -101,22 +105,23 @@ def _differences(before: Counter[str], after: Counter[str], word: re.Pattern[str
     return [*ranked[:_NAMED], *([f"{both} changed"] if both else [])]
 
 
+def _numbered(lines: list[str], names: re.Pattern[str]) -> list[str]:
+    """The lines with every name replaced by a number, in the order in which the names appear."""
+    numbers: dict[str, str] = {}
+    return [names.sub(lambda name: numbers.setdefault(name[0], f"_{len(numbers)}"), line) for line in lines]
+
+
 def _stablehlo_lines(text: str) -> Iterable[str]:
-    """Operations without value names, function names and locations."""
+    """Operations without locations."""
     for line in text.splitlines():
-        line = line[:_LONGEST_LINE]
-        if line.startswith("#loc"):
-            continue
-        kept = _FUNCTION.sub("@", _SSA.sub("%", _LOCATION.sub("", line))).strip()
+        kept = "" if line.startswith("#loc") else _LOCATION.sub("", line[:_LONGEST_LINE]).strip()
         if kept:
             yield kept
 
 
 def _jaxpr_lines(text: str) -> Iterable[str]:
-    """Equations without variable names, places and addresses."""
+    """Equations without places and addresses."""
     for line in text.splitlines():
-        line = line[:_LONGEST_LINE]
-        kept = _ADDRESS.sub("0x", _PLACE.sub("", _DIRECTIVE.sub("", line)))
-        kept = " ".join(_JAXPR_NAME.sub("_", kept).split())
+        kept = _ADDRESS.sub("0x", _PLACE.sub("", _DIRECTIVE.sub("", line[:_LONGEST_LINE]))).strip()
         if kept:
-            yield kept
+            yield " ".join(kept.split())

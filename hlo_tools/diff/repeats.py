@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..instruction import Instruction
 from .census import Census
 from .change import Change, shown
 from .lines import Lines
@@ -16,61 +15,63 @@ _NAMED = 6
 
 def loops(a: Census, b: Census, lines: Lines) -> Iterator[Change]:
     """Loops whose rounds differ, by the line they stand at; loops that are only in one are no rounds that changed."""
-    mine = {place: list(found) for place, found in a.loops.items()}
-    theirs: dict[Place, list[tuple[int | None, Instruction]]] = {}
+    mine = a.loops
+    theirs: dict[Place, list[int | None]] = {}
     for place, found in b.loops.items():
         theirs.setdefault(lines.in_a(place), []).extend(found)
+    altered: dict[tuple[str | None, int, int], list[Place]] = {}
     for place in dict.fromkeys((*mine, *theirs)):
         before, after = _apart(mine.get(place, []), theirs.get(place, []))
-        for (old, _), (new, _) in zip(before, after, strict=False):
-            if old is None or new is None:
-                continue
-            source = lines.in_b(place.source)
-            yield Change(
-                kind="loop",
-                what=f"a loop runs {new:,} rounds, not {old:,}{shown(source, place.scope)}",
-                before=old,
-                after=new,
-                unit="rounds",
-                source_a=place.source,
-                source_b=source,
-                scope=place.scope,
-                phase=place.phase,
-                weight=abs(new - old),
-            )
-        for trips, new in [(t, False) for t, _ in before[len(after) :]] + [(t, True) for t, _ in after[len(before) :]]:
-            source = lines.in_b(place.source) if new else place.source
-            rounds = "an unknown number of rounds" if trips is None else f"{trips:,} rounds"
-            yield Change(
-                kind="operation",
-                what=f"a loop of {rounds} {'more' if new else 'fewer'}{shown(source, place.scope)}",
-                before=0 if new else 1,
-                after=1 if new else 0,
-                unit="loops",
-                source_a=place.source,
-                source_b=lines.in_b(place.source),
-                scope=place.scope,
-                phase=place.phase,
-                weight=0,
-                root=False,
-            )
+        for old, new in zip(before, after, strict=False):
+            if old is not None and new is not None:
+                altered.setdefault((place.source, old, new), []).append(place)
+        for trips in before[len(after) :]:
+            yield _only(trips, place, lines, new=False)
+        for trips in after[len(before) :]:
+            yield _only(trips, place, lines, new=True)
+    for (source, old, new), places in altered.items():
+        theirs_at = lines.in_b(source)
+        said = "a loop runs" if len(places) == 1 else f"{len(places)} loops run"
+        yield Change(
+            kind="loop",
+            what=f"{said} {new:,} rounds, not {old:,}{shown(theirs_at, places[0].scope)}",
+            before=old,
+            after=new,
+            unit="rounds",
+            source_a=source,
+            source_b=theirs_at,
+            scope=places[0].scope,
+            weight=abs(new - old),
+        )
 
 
-def _apart(
-    before: list[tuple[int | None, Instruction]], after: list[tuple[int | None, Instruction]]
-) -> tuple[list[tuple[int | None, Instruction]], list[tuple[int | None, Instruction]]]:
-    """Both sides without what they have in common, by rounds."""
-    mine, theirs = Counter(trips for trips, _ in before), Counter(trips for trips, _ in after)
-    return _left(before, mine - theirs), _left(after, theirs - mine)
+def _only(trips: int | None, place: Place, lines: Lines, new: bool) -> Change:
+    """A loop that one program alone has."""
+    theirs = lines.in_b(place.source)
+    rounds = "an unknown number of rounds" if trips is None else f"{trips:,} rounds"
+    return Change(
+        kind="operation",
+        what=f"a loop of {rounds} {'more' if new else 'fewer'}{shown(theirs if new else place.source, place.scope)}",
+        before=0 if new else 1,
+        after=1 if new else 0,
+        unit="loops",
+        source_a=place.source,
+        source_b=theirs,
+        scope=place.scope,
+        phase=place.phase,
+        weight=0,
+        root=False,
+    )
 
 
-def _left(found: list[tuple[int | None, Instruction]], counts: Counter) -> list[tuple[int | None, Instruction]]:
-    kept = []
-    for trips, instruction in sorted(found, key=lambda item: (item[0] is None, item[0] or 0)):
-        if counts[trips] > 0:
-            counts[trips] -= 1
-            kept.append((trips, instruction))
-    return kept
+def _apart(before: list[int | None], after: list[int | None]) -> tuple[list[int | None], list[int | None]]:
+    """Both sides without what they have in common, smallest first, unknown ones last."""
+    mine, theirs = Counter(before), Counter(after)
+    return _in_order(mine - theirs), _in_order(theirs - mine)
+
+
+def _in_order(counts: Counter[int | None]) -> list[int | None]:
+    return sorted(counts.elements(), key=lambda trips: (trips is None, trips or 0))
 
 
 def layers(a: Census, b: Census) -> Iterator[Change]:

@@ -35,7 +35,7 @@ def html(compared: Compared) -> str:
         f"<title>{title}</title><style>{_STYLE}</style></head><body>",
         f"<h1>{title}</h1>",
     ]
-    if diff.placement is not None:
+    if diff.placement is not None and diff.placement.sentence:
         made = f" <span class=dim>{_text(', '.join(diff.placement.made_by))}</span>" if diff.placement.made_by else ""
         parts.append(f"<p>{_text(diff.placement.sentence)}{made}</p>")
     parts += [f"<p class=broken>threshold {_text(b.threshold)}: {_text(b.said)}</p>" for b in compared.broken]

@@ -18,7 +18,7 @@ def markdown(compared: Compared) -> str:
     """At most some 50 lines and MAX_CHARACTERS; what does not fit is counted."""
     diff = compared.diff
     parts = [f"### {_cell(headline(compared))}", f"`A` {_cell(diff.a)}, `B` {_cell(diff.b)}"]
-    if diff.placement is not None:
+    if diff.placement is not None and diff.placement.sentence:
         made = f"; made with {', '.join(diff.placement.made_by)}" if diff.placement.made_by else ""
         parts.append(f"**{_cell(diff.placement.sentence)}**{_cell(made)}")
     if compared.broken:

@@ -30,7 +30,7 @@ def text(compared: Compared, width: int, color: bool = False) -> str:
         Text(f"A  {one_line(diff.a)}", style="dim"),
         Text(f"B  {one_line(diff.b)}", style="dim"),
     ]
-    if diff.placement is not None:
+    if diff.placement is not None and diff.placement.sentence:
         parts.append(Text(one_line(diff.placement.sentence)))
         parts += [Text(f"made with {one_line(said)}", style="dim") for said in diff.placement.made_by]
     for each in compared.broken:

@@ -20,7 +20,8 @@ def shuffled(module: HloModule, seed: int = 0) -> str:
     chance = random.Random(seed)
     computations = {c.name: f"region_{chance.getrandbits(40):x}.{n}.clone" for n, c in enumerate(module.computations)}
     head = module.text[: module.computations[0]._indexed.header.start()]  # type: ignore[union-attr]
-    parts = [head.rstrip(), ""]
+    tables = [f"{name}\n{rows.strip()}\n" for name, rows in module._tables.items()]
+    parts = [head.rstrip(), "", *tables, ""]
     for computation in module.computations:
         parts += [_computation(computation, computations, chance), ""]
     return "\n".join(parts)

@@ -77,8 +77,8 @@ def placed(
         if _numbered(before, names) == _numbered(after, names):
             stages.append(Stage(name, True))
         else:
-            counts = (Counter(names.sub("_", line) for line in lines) for lines in (before, after))
-            stages.append(Stage(name, False, _differences(*counts, word)))
+            gone, come = (Counter(names.sub("_", line) for line in lines) for lines in (before, after))
+            stages.append(Stage(name, False, _differences(gone, come, word)))
     where: Where = "nowhere" if same_program else "in the compiler"
     if not stages[0].equal:
         where = "in your code"

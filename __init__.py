@@ -8,6 +8,7 @@ _EXPORTS = {
     "capture": "plugins.api",
     "check_source": "plugins.api",
     "collectives": "plugins.api",
+    "diff": "plugins.api",
     "load_contract": "plugins.api",
     "memory": "plugins.api",
     "parse_hlo": "hlo_tools.module",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ..contracts.load import LoadedContract
     from ..contracts.manifest import MeshFact
     from ..hlo_tools.collectives import CollectiveLedger
+    from ..hlo_tools.diff import Diff
     from ..hlo_tools.memory import MemoryLedger
     from ..hlo_tools.module import HloModule
     from ..hlo_tools.proto import HloProto
@@ -74,6 +75,16 @@ def check_source(
     settings_of = cascade(Path.cwd(), options)
     settings = settings_of(str(Path.cwd() / "pyproject.toml"))
     return check_with(named, settings, settings_of, Sweep(jobs=jobs, cache=cache), contracts=False)[0]
+
+
+def diff(a: Name, b: Name, **options: Any) -> Diff:
+    """What program B does otherwise than A: files of HLO text or proto, or folders of captures.
+
+    Options are those of `plugins.pipeline.diff.diff_of`: step, stage, mesh.
+    """
+    from .pipeline.diff import diff_of
+
+    return diff_of(str(a), str(b), **options).diff
 
 
 def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:

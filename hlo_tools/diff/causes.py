@@ -10,6 +10,8 @@ from .change import RANK, Change
 _WHOLE = frozenset(("layers", "loop", "remat", "argument"))
 # Sums: where nothing else is the cause, what they are sums of leads.
 _SUMS = frozenset(("peak", "memory", "flops", "traffic", "ring"))
+# Added to the rank of minor changes.
+_LAST = 100
 # These are never more than a consequence while there is a cause of another kind.
 _EFFECTS = frozenset(
     ("result", "copy", "transpose", "convert", "collective-as-run", "fusion", "layout", "memory", "peak")
@@ -43,7 +45,12 @@ def ranked(found: Iterable[Change]) -> list[Change]:
 
 def _order(change: Change) -> tuple[int, int, int, str]:
     """Rank, forward pass before what is derived from it, size."""
-    return RANK[change.kind], int(bool(change.phase) and change.kind != "remat"), -change.weight, change.what
+    return (
+        RANK[change.kind] + _LAST * change.minor,
+        int(bool(change.phase) and change.kind != "remat"),
+        -change.weight,
+        change.what,
+    )
 
 
 def _explains(cause: Change, change: Change) -> bool:

@@ -5,8 +5,6 @@ Executions are multiplied in, so a loop of four layers and four layers written o
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ..cost.opcodes import PLUMBING, base
@@ -16,13 +14,14 @@ from ..module import Computation, HloModule
 from ..text.attributes import unquote
 from ..transfers import KINDS
 from .fingerprint import Fingerprints
-from .keys import Keys, layout_of
+from .keys import Keys, called_by
 from .place import Place, Places
 
 HOST_OPCODES = frozenset(("infeed", "outfeed"))
 HOST_SPACE = 5
 _ENDS = ("-done", "-update")
 _FUSES = frozenset(("fusion", "custom-call", "fusion-start"))
+_NO_WORK = PLUMBING | {"fusion", "fusion-start"}
 # Of these the result's type does not tell what they read.
 _READS_TYPES = frozenset(("dot", "convolution", "convert", "custom-call", "ragged-dot", "scaled-dot"))
 
@@ -59,8 +58,10 @@ class Census:
     runs: Executions
     operations: dict[int, dict[Place, Tally]] = field(default_factory=dict)
     kernels: list[Kernel] = field(default_factory=list)
-    layouts: dict[tuple[str, Place], Counter[str]] = field(default_factory=dict)
+    layouts: dict[tuple[str, Place], dict[str, int]] = field(default_factory=dict)
     """(shape, place) -> layouts of what kernels write there, executions counted."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Shape -> bytes, of what kernels write."""
     loops: dict[Place, list[int | None]] = field(default_factory=dict)
     """Rounds of each loop, None where the program does not tell."""
     host: dict[tuple[str, Place], Tally] = field(default_factory=dict)
@@ -79,7 +80,7 @@ def census(module: HloModule, keys: Keys, fingerprints: Fingerprints) -> Census:
         if not run.count:
             continue
         if computation.name in fused:
-            contents[computation.name] = tuple(_operations(made, computation, keys, fingerprints, run.count))
+            contents[computation.name] = tuple(_operations(made, computation, keys, fingerprints, run.count).values())
     for computation in module.computations:
         run = runs.of(computation)
         if run.count and computation.name not in fused:
@@ -97,30 +98,24 @@ def _fused(module: HloModule) -> frozenset[str]:
     return frozenset(found)
 
 
-def _works(computation: Computation) -> Iterator[Instruction]:
-    for position, opcode in enumerate(computation.opcodes()):
-        if opcode not in PLUMBING and not opcode.endswith(_ENDS):
-            yield computation.instruction_at(position)
-
-
 def _operations(
     made: Census, computation: Computation, keys: Keys, fingerprints: Fingerprints, count: int
-) -> Iterator[tuple[int, Place]]:
-    """Counts the operations of a computation, fusions and collectives left out; (key, place) of each."""
-    for instruction in _works(computation):
-        opcode = instruction.opcode
-        if opcode in _FUSES and opcode != "custom-call":
+) -> dict[int, tuple[int, Place]]:
+    """Counts the operations of a computation, fusions and collectives left out; (key, place) of each by position."""
+    found: dict[int, tuple[int, Place]] = {}
+    for position, opcode in enumerate(computation.opcodes()):
+        if opcode in _NO_WORK or opcode.endswith(_ENDS):
             continue
+        instruction = computation.instruction_at(position)
         place = made.places.of(instruction)
         host = host_kind(instruction)
         if host is not None:
             _add(made.host, (host, place), instruction, count)
-        if opcode in KINDS:
-            continue
-        key = meaning(instruction, keys, fingerprints)
-        tallies = made.operations.setdefault(key, {})
-        _add(tallies, place, instruction, count)
-        yield key, place
+        if opcode not in KINDS:
+            key = meaning(instruction, keys, fingerprints)
+            _add(made.operations.setdefault(key, {}), place, instruction, count)
+            found[position] = key, place
+    return found
 
 
 def _kernels(
@@ -131,7 +126,7 @@ def _kernels(
     count: int,
     contents: dict[str, tuple[tuple[int, Place], ...]],
 ) -> None:
-    own = dict(zip(_counted(computation), _operations(made, computation, keys, fingerprints, count), strict=True))
+    own = _operations(made, computation, keys, fingerprints, count)
     for position, opcode in enumerate(computation.opcodes()):
         if opcode == "while":
             loop = computation.instruction_at(position)
@@ -139,31 +134,22 @@ def _kernels(
         if opcode in PLUMBING or opcode.endswith(_ENDS):
             continue
         instruction = computation.instruction_at(position)
-        if opcode in _FUSES and opcode != "custom-call":
+        if position in own:
+            content = (own[position],)
+            key, place = own[position]
+        elif opcode in KINDS:
+            content, place = (), made.places.of(instruction)
+            key = keys.number(("collective", keys.own(instruction)))
+        else:
             content = tuple(item for callee in instruction.called for item in contents.get(callee.name, ()))
             place = _place_of_fusion(made.places, instruction, content)
             key = keys.number(("kernel", tuple(sorted(key for key, _ in content))))
-        elif position in own:
-            content = (own[position],)
-            key, place = own[position]
-        else:
-            content, place = (), made.places.of(instruction)
-            key = keys.number(("collective", keys.own(instruction)))
         made.kernels.append(Kernel(instruction, key, place, count, content))
-        layouts = made.layouts.setdefault((keys.shape(instruction.shape), place), Counter())
-        layouts[layout_of(instruction.shape)] += count
-
-
-def _counted(computation: Computation) -> list[int]:
-    """Places of the instructions that `_operations` yields."""
-    return [
-        position
-        for position, opcode in enumerate(computation.opcodes())
-        if opcode not in PLUMBING
-        and not opcode.endswith(_ENDS)
-        and opcode not in KINDS
-        and (opcode not in _FUSES or opcode == "custom-call")
-    ]
+        shape = keys.shape(instruction.shape)
+        made.sizes.setdefault(shape, instruction.shape.bytes)
+        layouts = made.layouts.setdefault((shape, place), {})
+        layout = keys.layout(instruction.shape)
+        layouts[layout] = layouts.get(layout, 0) + count
 
 
 def _place_of_fusion(places: Places, fusion: Instruction, content: tuple[tuple[int, Place], ...]) -> Place:
@@ -175,11 +161,15 @@ def _place_of_fusion(places: Places, fusion: Instruction, content: tuple[tuple[i
 
 def meaning(instruction: Instruction, keys: Keys, fingerprints: Fingerprints) -> int:
     """The key of an operation: what it is, with the computations it applies (the sum of a reduction)."""
-    applied = tuple(fingerprints.computation(callee) for callee in instruction.called)
+    own = keys.own(instruction)
+    called = called_by(instruction)
+    if instruction.opcode not in _READS_TYPES and not called:
+        return own
+    applied = tuple(fingerprints.computation(callee) for callee in called)
     read: tuple[str, ...] = ()
     if instruction.opcode in _READS_TYPES:
         read = tuple(keys.shape(operand.shape) for operand in instruction.operands)
-    return keys.number(("operation", keys.own(instruction), applied, read))
+    return keys.number(("operation", own, applied, read))
 
 
 def host_kind(instruction: Instruction) -> str | None:

@@ -61,8 +61,9 @@ RANK: dict[str, int] = {
 class Change:
     """What changed: `before` and `after` in `unit` a step and device, each with the line responsible on its side.
 
-    `weight` orders changes of one kind: the bytes they are about. `root` is False for what follows from another change.
-    `details` are lines for people: the buffers, collectives or operations it is made of.
+    `weight` orders changes of one kind: the bytes they are about. `root` is False for what follows from another change;
+    `minor` ones stand last, arithmetic that rides along in kernels. `details` are lines for people: the buffers,
+    collectives or operations it is made of.
     """
 
     kind: Kind
@@ -76,6 +77,7 @@ class Change:
     phase: str = ""
     weight: int = 0
     root: bool = True
+    minor: bool = False
     follows: str | None = None
     details: list[str] = field(default_factory=list)
 

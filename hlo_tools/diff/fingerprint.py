@@ -7,11 +7,9 @@ and side effects count and order does not. Linear but for that sort.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 from ..instruction import Instruction
 from ..module import Computation, HloModule
-from .keys import Keys, layout_of, ordered
+from .keys import Keys, called_by, ordered
 
 # An element read from a tuple is spelled as an instruction by one compiler and as `%x#1` by the next.
 _UNCOUNTED = frozenset(("get-tuple-element",))
@@ -27,8 +25,6 @@ class Fingerprints:
         self.module = module
         self._keys = keys
         self._computations: dict[str, int] = {}
-        self._layouts: dict[int, str] = {}
-        self._own: dict[int, int] = {}
 
     def program(self) -> int:
         """The number of the whole program: its entry, and what the header says of devices and aliasing."""
@@ -57,7 +53,7 @@ class Fingerprints:
     def _callees(self, computation: Computation) -> list[Computation]:
         found = {}
         for instruction in computation.instructions:
-            for callee in instruction.called:
+            for callee in called_by(instruction):
                 if callee.name not in self._computations:
                     found[callee.name] = callee
         return list(found.values())
@@ -65,8 +61,15 @@ class Fingerprints:
     def _read(self, computation: Computation) -> int:
         numbers: dict[int, int] = {}
         for instruction in computation.instructions:
-            if id(instruction) not in numbers:
+            if id(instruction) in numbers:
+                continue
+            try:
+                # Almost always in order: operands stand before what reads them.
+                operands = tuple([numbers[id(operand)] for operand in instruction.operands])
+            except KeyError:
                 self._below(instruction, numbers)
+            else:
+                numbers[id(instruction)] = self._number(instruction, operands)
         counted = sorted(
             numbers[id(instruction)] for instruction in computation.instructions if instruction.opcode not in _UNCOUNTED
         )
@@ -92,17 +95,8 @@ class Fingerprints:
             numbers[id(instruction)] = self._number(instruction, operands)
 
     def _number(self, instruction: Instruction, operands: tuple[int, ...]) -> int:
-        own: Hashable = self._keys.own(instruction)
-        called = tuple(self._computations.get(callee.name, _OPEN) for callee in instruction.called)
-        shape = instruction.shape
-        layout = self._layouts.get(id(shape))
-        if layout is None:
-            layout = self._layouts[id(shape)] = layout_of(shape)
-        kind = instruction.attributes.get("kind", "") if instruction.opcode == "fusion" else ""
-        key = (own, layout, kind, ordered(instruction.opcode, operands), called)
-        self._own[id(instruction)] = number = self._keys.number(key)
-        return number
-
-    def of(self, instruction: Instruction) -> int | None:
-        """The number of an instruction that was read; None where its computation was not."""
-        return self._own.get(id(instruction))
+        keys, opcode = self._keys, instruction.opcode
+        called = tuple([self._computations.get(callee.name, _OPEN) for callee in called_by(instruction)])
+        kind = instruction.attributes.get("kind", "") if opcode == "fusion" else ""
+        key = (keys.own(instruction), keys.layout(instruction.shape), kind, ordered(opcode, operands), called)
+        return keys.number(key)

@@ -130,24 +130,22 @@ def _groups(a: list[Kernel], b: list[Kernel], lines: Lines) -> list[_Group]:
 
 def layouts(a: Census, b: Census, lines: Lines) -> Iterator[Change]:
     """Arrays of one shape that are written at one line in another order of dimensions."""
-    theirs: dict[tuple[str, Place], Counter[str]] = {}
+    theirs: dict[tuple[str, Place], dict[str, int]] = {}
     for (shape, place), found in b.layouts.items():
-        theirs.setdefault((shape, lines.in_a(place)), Counter()).update(found)
-    sizes: dict[str, int] = {}
-    for made in (a, b):
-        for kernel in made.kernels:
-            sizes.setdefault(kernel.instruction.shape.text, kernel.instruction.shape.bytes)
+        at = theirs.setdefault((shape, lines.in_a(place)), {})
+        for layout, count in found.items():
+            at[layout] = at.get(layout, 0) + count
     by_line: dict[str | None, list[tuple[str, str, str, int]]] = {}
     for key, before in a.layouts.items():
         after = theirs.get(key)
-        if after is None or before.total() != after.total() or before == after:
+        if after is None or before == after or sum(before.values()) != sum(after.values()):
             continue
-        gone, come = before - after, after - before
+        gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
         old, new = next(iter(gone), ""), next(iter(come), "")
         by_line.setdefault(key[1].source, []).append((key[0], old, new, come.total()))
     for source, found in by_line.items():
         number = sum(count for *_, count in found)
-        size = sum(count * sizes.get(shape + new, 0) for shape, _, new, count in found)
+        size = sum(count * a.sizes.get(shape, 0) for shape, _, _, count in found)
         where = lines.in_b(source)
         yield Change(
             kind="layout",

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 
 from ...contracts.errors import ContractLintError
 from ..instruction import Instruction
+from ..module import Computation
 from ..replica_groups import parse_groups
 from ..shape import Shape
 from ..text.attributes import CALLED_KEYS
@@ -23,21 +24,37 @@ _SAYS_NOTHING = frozenset(
         *(key for key in CALLED_KEYS if key != "select"),
     )
 )
+# What a module read from a protobuf does not spell as the text does, or not at all.
+_TEXT_ONLY = frozenset(
+    (
+        *("window", "type", "order", "offset_dims", "collapsed_slice_dims", "start_index_map", "index_vector_dim"),
+        *("operand_batching_dims", "start_indices_batching_dims", "layout", "is_stable", "literal"),
+        *("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims", "unique_indices"),
+        *("input_batching_dims", "scatter_indices_batching_dims"),
+    )
+)
+_CALLING = frozenset(CALLED_KEYS)
+_LITERAL = frozenset(("parameter", "constant"))
 _GROUPED = frozenset(("replica_groups", "source_target_pairs"))
 _WHITE = re.compile(r"\s+")
 _COMMUTES = frozenset(("add", "multiply", "and", "or", "xor", "maximum", "minimum"))
-# Fields of a kernel's configuration that a library call is told by; everything else in it is a choice of the backend.
+# The configuration of a library call says what it does; that of a callback names it, with a number of the process.
 _CALLBACK = "callback"
 
 
 class Keys:
     """Numbers for what is equal, shared by the programs that are compared."""
 
-    __slots__ = ("_attributes", "_groups", "_numbers", "_shapes")
+    __slots__ = ("_attributes", "_groups", "_ignored", "_layouts", "_mixed", "_numbers", "_own", "_shapes")
 
-    def __init__(self) -> None:
+    def __init__(self, mixed: bool = False) -> None:
+        """`mixed`: one program is text and the other a protobuf, so only what both spell is compared."""
+        self._mixed = mixed
+        self._ignored = _SAYS_NOTHING | _TEXT_ONLY if mixed else _SAYS_NOTHING
         self._numbers: dict[Hashable, int] = {}
         self._shapes: dict[int, tuple[Shape, str]] = {}
+        self._layouts: dict[int, tuple[Shape, str]] = {}
+        self._own: dict[int, tuple[Instruction, int]] = {}
         self._groups: dict[str, Hashable] = {}
         self._attributes: dict[str, str] = {}
 
@@ -52,25 +69,41 @@ class Keys:
             known = self._shapes[id(shape)] = (shape, _plain(shape))
         return known[1]
 
-    def own(self, instruction: Instruction) -> tuple[Hashable, ...]:
-        """(opcode, shape, attributes that matter), without operands and called computations."""
-        opcode = instruction.opcode
-        shape = self.shape(instruction.shape)
-        if opcode in ("parameter", "constant"):
-            return opcode, shape, instruction.operand_text.strip()
-        return opcode, shape, *self._said(instruction)
+    def layout(self, shape: Shape) -> str:
+        """Layouts of all arrays of a shape, as printed; empty where none is."""
+        known = self._layouts.get(id(shape))
+        if known is None:
+            text = ",".join(_layout(leaf) for _, leaf in shape.leaves()) if shape.parts else _layout(shape)
+            known = self._layouts[id(shape)] = (shape, text)
+        return known[1]
+
+    def own(self, instruction: Instruction) -> int:
+        """The number of opcode, shape and attributes that matter, without operands and called computations."""
+        known = self._own.get(id(instruction))
+        if known is None:
+            opcode, shape = instruction.opcode, self.shape(instruction.shape)
+            if opcode in _LITERAL:
+                literal = instruction.operand_text.strip()
+                number = self.number((opcode, shape, "" if self._mixed and opcode == "constant" else literal))
+            else:
+                number = self.number((opcode, shape, self._said(instruction)))
+            known = self._own[id(instruction)] = (instruction, number)
+        return known[1]
 
     def _said(self, instruction: Instruction) -> tuple[Hashable, ...]:
         said: list[Hashable] = []
         attributes = instruction.attributes
+        if attributes.keys() <= self._ignored:
+            return ()
         for key, value in attributes.items():
-            if key in _SAYS_NOTHING or (key == "select" and instruction.opcode != "compare"):
+            if key in self._ignored or (key == "select" and instruction.opcode != "compare"):
                 continue
             said.append((key, self._members(value) if key in _GROUPED else self._squeezed(value)))
         target = attributes.get("custom_call_target")
-        if target is not None and _CALLBACK not in target and "backend_config" in attributes:
+        if target is not None and _CALLBACK not in target and "backend_config" in attributes and not self._mixed:
             said.append(("backend_config", attributes["backend_config"]))
-        said.sort(key=lambda item: item[0])  # type: ignore[index, return-value]
+        if len(said) > 1:
+            said.sort(key=lambda item: item[0])  # type: ignore[index, return-value]
         return tuple(said)
 
     def _members(self, text: str) -> Hashable:
@@ -91,24 +124,16 @@ class Keys:
         return known
 
 
+def called_by(instruction: Instruction) -> tuple[Computation, ...]:
+    """`instruction.called`, without a search where no attribute names a computation."""
+    return () if _CALLING.isdisjoint(instruction.attributes) else instruction.called
+
+
 def ordered(opcode: str, operands: tuple[int, ...]) -> tuple[int, ...]:
     """Operands in an order that does not matter where the operation commutes."""
     if opcode in _COMMUTES and len(operands) == 2 and operands[0] > operands[1]:
         return operands[1], operands[0]
     return operands
-
-
-def layout_of(shape: Shape) -> str:
-    """Layouts of all arrays of a shape, as printed; empty where none is."""
-    if not shape.parts:
-        return _layout(shape)
-    return ",".join(_layout(leaf) for _, leaf in shape.leaves())
-
-
-def _layout(shape: Shape) -> str:
-    text = shape.text
-    at = text.find("{")
-    return "" if at < 0 else text[at:]
 
 
 def _plain(shape: Shape) -> str:
@@ -123,3 +148,9 @@ def _array(shape: Shape) -> str:
     flags = shape.dynamic or (False,) * len(shape.dims)
     sizes = ("?" if d < 0 else f"<={d}" if f else str(d) for d, f in zip(shape.dims, flags, strict=True))
     return f"{shape.dtype}[{','.join(sizes)}]"
+
+
+def _layout(shape: Shape) -> str:
+    text = shape.text
+    at = text.find("{")
+    return "" if at < 0 else text[at:]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 
 from .census import Census
 from .place import Place
@@ -42,7 +41,7 @@ class Lines:
         known = self._places.get(place)
         if known is None:
             source = place.source
-            known = place if source is None else replace(place, source=self._to_a.get(source, source))
+            known = place if source is None else place._replace(source=self._to_a.get(source, source))
             self._places[place] = known
         return known
 

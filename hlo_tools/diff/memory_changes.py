@@ -12,6 +12,7 @@ from .lines import Lines
 from .place import Place
 
 _NAMED = 6
+_LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,13 @@ class Held:
         where = self.source_b if self.delta > 0 else self.source_a
         at = f" at {where}" if where else f" in {self.scope}" if self.scope else ""
         sign = "+" if self.delta > 0 else "-"
-        return f"{sign}{format_bytes(abs(self.delta))} {self.name} {self.shape}{at}"
+        return f"{sign}{format_bytes(abs(self.delta))} {self.what}{at}"
+
+    @property
+    def what(self) -> str:
+        """The buffer's name and shape; of a tuple with many elements as much as a line holds."""
+        text = f"{self.name} {self.shape}"
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def held(a: MemoryLedger, b: MemoryLedger, lines: Lines) -> list[Held]:
@@ -77,7 +84,7 @@ def changes(a: MemoryLedger, b: MemoryLedger, lines: Lines) -> Iterator[Change]:
     if a.peak_bytes != b.peak_bytes:
         grown = b.peak_bytes > a.peak_bytes
         top = next((each for each in found if (each.delta > 0) == grown), None)
-        why = f"; most is {top.name} {top.shape}" if top else ""
+        why = f"; most is {top.what}" if top else ""
         yield Change(
             kind="peak",
             what=f"peak memory {_arrow(a.peak_bytes, b.peak_bytes)}{why}",

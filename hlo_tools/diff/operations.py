@@ -202,6 +202,7 @@ def _others(found: Iterable[Row], lines: Lines) -> Iterator[Change]:
             phase=phase,
             weight=sum(row.bytes for row in rows),
             root=bool(heavy),
+            minor=not heavy,
             details=[
                 f"{'+' if row.count > 0 else '-'}{abs(row.count):,} {row.opcode} {_shape(row)}"
                 for row in sorted(rows, key=lambda row: (row.opcode not in HEAVY, -row.bytes))[:_NAMED_OPCODES]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..instruction import Instruction
 from ..scope import is_backward, is_recomputed, scope_of
@@ -15,8 +14,7 @@ _NUMBER = re.compile(r"\d+")
 _LONGEST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """`source` is `path:line`, None where the program does not say; layers are folded in `scope`: `layer_*/mlp`."""
 
     source: str | None = None

@@ -61,6 +61,7 @@ def _only(trips: int | None, place: Place, lines: Lines, new: bool) -> Change:
         phase=place.phase,
         weight=0,
         root=False,
+        minor=True,
     )
 
 

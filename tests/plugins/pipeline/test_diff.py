@@ -83,6 +83,13 @@ def test_a_capture_and_a_dump_can_be_compared(captures: Path) -> None:
     assert found.diff.placement is None and found.diff.same
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_text_and_protobuf_of_one_program_are_one(captures: Path, name: str) -> None:
+    folder = captures / name / "train"
+    found = diff_of(str(folder / "optimized.hlo.pb.gz"), str(folder / "optimized.hlo.txt.gz")).diff
+    assert found.verdict == "same", [change.what for change in found.changes]
+
+
 def test_captures_without_a_common_step(captures: Path) -> None:
     with pytest.raises(ContractLintError, match="no step"):
         diff_of(str(captures / "base"), str(captures / "no_remat"), step="eval")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from .instruction import Instruction
 
@@ -22,9 +23,15 @@ class NotPrinted(Exception):
     """The expression looks up a table that the text leaves out: XLA prints `{...}` for more than ten elements."""
 
 
-def value_on(instruction: Instruction, partition: int) -> int:
-    """A scalar integer instruction's value on one partition. Raises NotConstant or NotPrinted."""
-    return _scalar(_value(instruction, partition, _MAX_STEPS))
+Given = Mapping[int, Instruction]
+
+
+def value_on(instruction: Instruction, partition: int, given: Given | None = None) -> int:
+    """A scalar integer instruction's value on one partition. Raises NotConstant or NotPrinted.
+
+    `given` says what parameters of the computations around it stand for, by their identity.
+    """
+    return _scalar(_value(instruction, partition, _MAX_STEPS, given or {}))
 
 
 def _scalar(value: Value) -> int:
@@ -33,7 +40,7 @@ def _scalar(value: Value) -> int:
     return value[0]
 
 
-def _value(instruction: Instruction, partition: int, steps: int) -> Value:
+def _value(instruction: Instruction, partition: int, steps: int, given: Given) -> Value:
     if steps == 0:
         raise NotConstant
     opcode, operands = instruction.opcode, instruction.operands
@@ -42,15 +49,25 @@ def _value(instruction: Instruction, partition: int, steps: int) -> Value:
     if opcode == "constant":
         return _table(instruction)
     if opcode in _SAME:
-        return _value(operands[0], partition, steps - 1)
+        return _value(operands[0], partition, steps - 1, given)
+    if opcode == "parameter" and (argument := given.get(id(instruction))) is not None:
+        return _value(argument, partition, steps - 1, given)
+    if opcode == "fusion" and instruction.called:
+        fused = instruction.called[0]
+        inside = {
+            id(parameter): operands[parameter.parameter_number or 0]
+            for parameter in fused.parameters
+            if (parameter.parameter_number or 0) < len(operands)
+        }
+        return _value(fused.root, partition, steps - 1, {**given, **inside})
     if opcode == "dynamic-slice" and len(operands) == 2 and instruction.shape.elements == 1:
         # The place first: a table that is not printed says something only if the partition number chooses from it.
-        place = _scalar(_value(operands[1], partition, steps - 1))
-        table = _value(operands[0], partition, steps - 1)
+        place = _scalar(_value(operands[1], partition, steps - 1, given))
+        table = _value(operands[0], partition, steps - 1, given)
         # The start of a dynamic slice is clamped so that the slice stays inside.
         return (table[min(max(place, 0), len(table) - 1)],)
     if opcode in ("add", "subtract", "multiply", "divide", "remainder") and len(operands) == 2:
-        left, right = (_scalar(_value(operand, partition, steps // 2)) for operand in operands)
+        left, right = (_scalar(_value(operand, partition, steps // 2, given)) for operand in operands)
         return (_arithmetic(opcode, left, right),)
     raise NotConstant
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..contracts.finding import Confidence, Finding, Severity
 
-Evidence = Literal["contract", "source", "trace", "program", "run", "batch", "checkpoint", "record", "verdict"]
+Evidence = Literal["contract", "source", "trace", "program", "run", "batch", "checkpoint", "record", "verdict", "dump"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

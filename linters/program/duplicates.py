@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from ...hlo_tools.module import Computation, HloModule, Instruction
 
-COLLECTIVES = frozenset({"all-gather", "all-reduce", "reduce-scatter", "all-to-all", "collective-permute"})
+_KINDS = ("all-gather", "all-reduce", "reduce-scatter", "all-to-all", "collective-permute")
+COLLECTIVES = frozenset((*_KINDS, *(f"{kind}-start" for kind in _KINDS)))
 TRANSPARENT = frozenset({"copy", "bitcast", "convert", "reshape", "transpose"})
 IDENTITY_ATTRIBUTES = ("replica_groups", "source_target_pairs", "dimensions", "split_dimension")
 

@@ -1,26 +1,27 @@
-"""`contract-lint hlo`: ledgers of a compiled program, from a dump, a capture or standard input."""
+"""`contract-lint hlo`: ledgers of and findings on a compiled program, from a dump, a capture or standard input."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import LEDGER_FORMATS, output_option
+from .options import LEDGER_FORMATS, codes, findings_options, output_option
+
+if TYPE_CHECKING:
+    from ..pipeline.hlo import Stage
+    from ..pipeline.report import FailOn
 
 
-class Shared:
-    """Options that every ledger has, as one decorator."""
+class Program:
+    """Which program is looked at, as one decorator."""
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(
             (
                 click.argument("source", metavar="FILE|CAPTURE|-"),
-                click.option(
-                    "--format", "form", type=click.Choice(LEDGER_FORMATS), default="text", help="Output format."
-                ),
-                output_option,
                 click.option("--step", metavar="NAME", help="Step of a capture that holds several."),
                 click.option(
                     "--stage",
@@ -36,12 +37,18 @@ class Shared:
         return function
 
 
-shared = Shared()
+program_options = Program()
+
+
+def shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that every ledger has."""
+    form = click.option("--format", "form", type=click.Choice(LEDGER_FORMATS), default="text", help="Output format.")
+    return program_options(form(output_option(function)))
 
 
 @click.group("hlo")
 def command() -> None:
-    """Ledgers of a program: HLO text or proto (gzip or not), a capture's folder, or - for standard input."""
+    """A program by itself: HLO text or proto (gzip or not), a capture's folder, or - for standard input."""
 
 
 @command.command("summary", short_help="Size, collectives, memory, host calls.")
@@ -103,6 +110,42 @@ def roofline(target: str | None, **options: Any) -> None:
     from ..pipeline.hlo import roofline_of
 
     _show(lambda program: roofline_of(program, target), options)
+
+
+@command.command("lint", short_help="What a program does that it need not do.")
+@program_options
+@findings_options
+def lint(
+    source: str,
+    step: str | None,
+    stage: Stage,
+    mesh: str | None,
+    form: str,
+    output: str | None,
+    fail_on: FailOn | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+) -> int:
+    """Findings on a program by itself: no contract is needed. Also reads a compiler's log.
+
+    Each names the instruction, the line of source and what it costs in a step. `contract-lint explain CODE` says more.
+    """
+    from ..pipeline.hlo import parse_mesh
+    from ..pipeline.hlo_lint import lint as judged
+    from ..pipeline.settings import load_settings
+    from .output import emit
+
+    settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
+    report = judged(
+        source,
+        step=step,
+        stage=stage,
+        mesh=parse_mesh(mesh) if mesh else None,
+        select=settings.select,
+        ignore=settings.ignore,
+        fail_on=settings.fail_on,
+    )
+    return emit(report, form, output)
 
 
 def _show(ledger_of: Callable[[Any], Any], options: dict[str, Any]) -> None:

@@ -61,7 +61,7 @@ def open_program(
     path = Path(source)
     if source != "-" and (os.path.isdir(path) or path.name == MANIFEST):
         return _from_capture(read_capture(path if os.path.isdir(path) else path.parent), step, stage, mesh)
-    return _from_dump(*_content(source), mesh)
+    return program_of(*content(source), mesh)
 
 
 def memory_or_report(
@@ -71,15 +71,15 @@ def memory_or_report(
     path = Path(source)
     if source != "-" and (os.path.isdir(path) or path.name == MANIFEST):
         return memory_of(open_program(source, step=step, stage=stage, mesh=mesh))
-    name, data = _content(source)
-    if _is_text(data) and not data.lstrip().startswith(b"HloModule"):
+    name, data = content(source)
+    if is_text(data) and not data.lstrip().startswith(b"HloModule"):
         report = post_mortem(data.decode("utf-8", "replace"))
         if report is not None:
             return report
-    return memory_of(_from_dump(name, data, mesh))
+    return memory_of(program_of(name, data, mesh))
 
 
-def _content(source: str) -> tuple[str, bytes]:
+def content(source: str) -> tuple[str, bytes]:
     """The name and the bytes of a file or of standard input. Raises ContractLintError where there are none."""
     name = "<stdin>" if source == "-" else Path(source).as_posix()
     data = sys.stdin.buffer.read() if source == "-" else _read(Path(source))
@@ -88,10 +88,12 @@ def _content(source: str) -> tuple[str, bytes]:
     return name, data
 
 
-def _from_dump(name: str, data: bytes, mesh: MeshFact | None) -> Program:
+def program_of(name: str, data: bytes, mesh: MeshFact | None) -> Program:
+    """The program in the bytes of a dump. Raises ContractLintError for what is none."""
+
     def proto() -> HloProto | None:
         plain = gunzip(data, Location(name)) if data.startswith(GZIP) else data
-        return None if _is_text(plain) else _placed(name, parse_proto, plain)
+        return None if is_text(plain) else _placed(name, parse_proto, plain)
 
     return Program(name, _placed(name, lambda data: parse_hlo(data, name), data), mesh, None, proto)
 
@@ -142,7 +144,7 @@ def _read(path: Path) -> bytes:
         raise ContractLintError(f"cannot be read: {error.strerror or error}", Location(path.as_posix())) from None
 
 
-def _is_text(data: bytes) -> bool:
+def is_text(data: bytes) -> bool:
     """Whether these bytes are HLO text: the tags and lengths that a protobuf begins with are control characters."""
     return _CONTROL.search(data[:256]) is None
 

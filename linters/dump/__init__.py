@@ -1,0 +1,1 @@
+"""Rules on a program alone: what it does that it need not do, without a contract to compare with."""

@@ -1,0 +1,106 @@
+"""A sum is sent whole to devices that use one slice of it each.
+
+## What it does
+Finds all-reduces of which every use, in and out of fusions, ends in a slice of 1/n, a different one on each of the n
+devices of a group.
+
+## Why is this bad?
+That is a reduce-scatter written as an all-reduce: twice the bytes on the wire and n times the memory. XLA's GPU and
+TPU compilers rewrite the plain form; what they leave has something in between. The CPU compiler never does, so there
+and before optimisation it is advice.
+
+## Example
+```text
+sum = f32[4096] all-reduce(x), replica_groups=[1,8]<=[8], to_apply=add
+mine = f32[512] dynamic-slice(sum, offset_of_partition), dynamic_slice_sizes={512}
+```
+
+## Use instead
+```python
+mine = jax.lax.psum_scatter(x, "data", tiled=True)
+```
+
+## What stays clean
+A sum with any use of the whole; slices that devices of a group share or that data places; TPU's fusions that sum and
+slice at once.
+
+## References
+- https://github.com/openxla/xla/blob/main/xla/service/reduce_scatter_utils.h
+- https://github.com/openxla/xla/issues/42481
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ....contracts.finding import Finding
+from ....contracts.model import format_bytes
+from ....hlo_tools.canonical.combined import part_number, parts_of
+from ....hlo_tools.collectives import Collective
+from ....hlo_tools.partition_values import NotConstant, NotPrinted
+from ....hlo_tools.taken import Taken, results, taken
+from ...cut import shown
+from ...rule import Rule
+from ..evidence import DumpEvidence
+from ..wording import alike, cost, details, names, over, place_of, subject_of, together
+
+SMALL = 1 << 16
+"""Bytes below which a compiler may find one sum quicker than a scatter."""
+
+
+def check(evidence: DumpEvidence) -> Iterable[Finding]:
+    loud = evidence.backend in ("gpu", "tpu")
+    for rows in together(_sliced(evidence), lambda row: alike(row) if loud else None):
+        sent = sum(row.ring_bytes for row in rows)
+        yield RULE.finding(
+            f"{_sums(rows)} of which each device uses only its own slice ({names(rows)}): {cost(rows)}; "
+            f"a reduce-scatter sends {format_bytes(sent // 2)}",
+            subject=subject_of(rows[0]) if loud else "all-reduce",
+            severity="warning" if loud and sent >= SMALL else "info",
+            confidence="certain" if loud else "likely",
+            location=place_of(rows[0]),
+            instruction=rows[0].name,
+            expected="reduce-scatter",
+            found="all-reduce and slice",
+            evidence=shown(f"%{row.name}: {row.dtype}, {cost([row])}, at {row.source or 'no line'}" for row in rows),
+            help="sum and scatter in one (`jax.lax.psum_scatter`), or slice right behind the sum"
+            if loud
+            else f"{'the CPU compiler' if evidence.is_final else 'the partitioner'} always writes it so; "
+            "look at what an accelerator runs",
+            details=details(rows),
+        )
+
+
+def _sums(rows: list[Collective]) -> str:
+    return over(rows[0]) if len(set(map(over, rows))) == 1 else "all-reduces"
+
+
+def _sliced(evidence: DumpEvidence) -> Iterator[Collective]:
+    """Every array of an all-reduce that is only sliced."""
+    for row in evidence.rows:
+        if row.kind != "all-reduce" or row.instruction is None:
+            continue
+        for part in parts_of(row):
+            arrays = list(results(row.instruction, part_number(part)))
+            pieces = [taken(evidence.flow, evidence.flow.at(array)) for array in arrays]
+            if pieces and all(each is not None and _scatters(each, part, evidence) for each in pieces):
+                yield part
+
+
+def _scatters(pieces: list[Taken], row: Collective, evidence: DumpEvidence) -> bool:
+    """Whether the devices of each group take different slices of 1/n."""
+    for piece in pieces:
+        if piece.elements * row.group_size != piece.source.shape.elements:
+            return False
+        try:
+            for group in row.own_groups or row.groups:
+                if len({piece.starts(evidence.flow, device) for device in group}) != len(group):
+                    return False
+        except NotConstant:
+            return False
+        except NotPrinted:
+            continue
+    return True
+
+
+RULE = Rule(code="SHD504", name="sum-only-sliced", severity="warning", evidence="dump", doc=__doc__ or "", check=check)

@@ -12,6 +12,9 @@ Value = tuple[int, ...]
 _INTEGER = re.compile(r"-?\d+")
 _MAX_STEPS = 64
 _MAX_TABLE = 1 << 16
+# An index along an axis of the mesh is a division and a remainder; where sizes are powers of two, a shift and a mask.
+_TWO = ("add", "subtract", "multiply", "divide", "remainder", "and", "shift-right-logical")
+_WIDEST = 64
 _SAME = ("copy", "reshape", "bitcast", "convert")
 
 
@@ -66,7 +69,7 @@ def _value(instruction: Instruction, partition: int, steps: int, given: Given) -
         table = _value(operands[0], partition, steps - 1, given)
         # The start of a dynamic slice is clamped so that the slice stays inside.
         return (table[min(max(place, 0), len(table) - 1)],)
-    if opcode in ("add", "subtract", "multiply", "divide", "remainder") and len(operands) == 2:
+    if opcode in _TWO and len(operands) == 2:
         left, right = (_scalar(_value(operand, partition, steps // 2, given)) for operand in operands)
         return (_arithmetic(opcode, left, right),)
     raise NotConstant
@@ -79,7 +82,13 @@ def _arithmetic(opcode: str, left: int, right: int) -> int:
         return left - right
     if opcode == "multiply":
         return left * right
-    if right <= 0 or left < 0:
+    if right < 0 or left < 0:
+        raise NotConstant
+    if opcode == "and":
+        return left & right
+    if opcode == "shift-right-logical":
+        return left >> min(right, _WIDEST)
+    if right == 0:
         raise NotConstant
     return left // right if opcode == "divide" else left % right
 

@@ -53,10 +53,12 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
         received = sum(cut.received_bytes for cut in found)
         full = prod(row.group_size for row in found[0].rows) == devices
         what = "the whole tensor on every device (full rematerialization)" if full else "by way of the whole"
+        runs = sum(row.count for row in rows)
         kinds = " and ".join(dict.fromkeys(over(row) for row in found[0].rows))
+        times = f"{runs:,} execution{'s' * (runs != 1)}"
         yield RULE.finding(
-            f"a change of placement puts {what}: {kinds} ({names(rows)}), {sum(row.count for row in rows):,} "
-            f"executions; each device receives {format_bytes(received)} in a step and keeps {format_bytes(used)}",
+            f"a change of placement puts {what}: {kinds} ({names(rows)}), {times}; "
+            f"each device receives {format_bytes(received)} in a step and keeps {format_bytes(used)}",
             subject=f"{'full' if full else 'part'}:{subject_of(found[0].last)}",
             severity="warning" if evidence.is_final else "info",
             confidence="certain" if all(cut.certain for cut in found) else "likely",

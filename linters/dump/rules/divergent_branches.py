@@ -17,8 +17,8 @@ lax.cond(jnp.any(jnp.isnan(grads)), lambda g: g * 0, lambda g: lax.psum(g, "data
 
 ## Use instead
 ```python
-bad = lax.psum(jnp.any(jnp.isnan(grads)).astype(jnp.int32), "data") > 0     # the same everywhere
-lax.cond(bad, lambda g: g * 0, lambda g: lax.psum(g, "data"), grads)
+bad = lax.psum(jnp.any(jnp.isnan(grads)).astype(jnp.int32), "data")     # the same everywhere
+lax.cond(bad > 0, lambda g: g * 0, lambda g: lax.psum(g, "data"), grads)
 ```
 
 ## What stays clean

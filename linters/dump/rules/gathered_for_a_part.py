@@ -11,7 +11,7 @@ for all is a broadcast. The whole also takes n times the memory of a shard.
 ## Example
 ```python
 whole = with_sharding_constraint(x, P())                  # x is P("data")
-mine = with_sharding_constraint(whole * 2, P("data"))     # each device takes its own part back
+mine = with_sharding_constraint(whole * 2, P("data"))     # each takes its own part back
 ```
 
 ## Use instead

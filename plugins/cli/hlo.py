@@ -112,6 +112,19 @@ def roofline(target: str | None, **options: Any) -> None:
     _show(lambda program: roofline_of(program, target), options)
 
 
+@command.command("kernels", short_help="Where one kernel would move less memory.")
+@shared
+def kernels(**options: Any) -> None:
+    """Hot spots that a fused kernel would spare: bytes moved now, the least a kernel would move, the line of source.
+
+    Attention that writes its scores, a loss that writes its logits, softmaxes and norms in several kernels, products of
+    gathered rows, gradients scattered into a table. Recognised by dataflow; what is a kernel already is none.
+    """
+    from ..pipeline.hlo import kernels_of
+
+    _show(kernels_of, options)
+
+
 @command.command("lint", short_help="What a program does that it need not do.")
 @program_options
 @findings_options

@@ -18,6 +18,7 @@ from ...hlo_tools.canonical import canonical_ledger, summed
 from ...hlo_tools.capture import MANIFEST, Capture, gunzip, read_capture
 from ...hlo_tools.collectives import CollectiveLedger, collectives
 from ...hlo_tools.cost import cost
+from ...hlo_tools.hotspots import HotSpots, hot_spots
 from ...hlo_tools.memory import MemoryLedger, memory
 from ...hlo_tools.module import HloModule, parse_hlo
 from ...hlo_tools.postmortem import PostMortem, post_mortem
@@ -170,6 +171,11 @@ def tensors_of(program: Program) -> TensorLedger:
             "a dump does not say what its arguments are", Location(program.name), "give the folder of a capture"
         )
     return tensors(program.facts, program.mesh)
+
+
+def kernels_of(program: Program) -> HotSpots:
+    """Where one kernel would move less. Raises ContractLintError for what cannot be read."""
+    return hot_spots(program.module)
 
 
 def roofline_of(program: Program, target: str | None = None) -> Roofline:

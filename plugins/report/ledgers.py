@@ -7,17 +7,19 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ...hlo_tools.collectives import CollectiveLedger
+from ...hlo_tools.hotspots import HotSpots
 from ...hlo_tools.memory import MemoryLedger
 from ...hlo_tools.postmortem import PostMortem
 from ...hlo_tools.roofline import Roofline
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import TensorLedger
+from .hot_spots import hot_spots_markdown, hot_spots_text
 from .ledger_text import collectives_text, memory_text, summary_text, tensors_text
 from .markdown import escape
 from .postmortem import postmortem_markdown, postmortem_text
 from .roofline import roofline_markdown, roofline_text
 
-Ledger = CollectiveLedger | MemoryLedger | TensorLedger | SummaryLedger | Roofline | PostMortem
+Ledger = CollectiveLedger | MemoryLedger | TensorLedger | SummaryLedger | Roofline | PostMortem | HotSpots
 LedgerFormat = Literal["text", "json", "markdown"]
 
 _TEXT: dict[type, Callable[[Any, int, bool], str]] = {
@@ -27,6 +29,7 @@ _TEXT: dict[type, Callable[[Any, int, bool], str]] = {
     SummaryLedger: summary_text,
     Roofline: roofline_text,
     PostMortem: postmortem_text,
+    HotSpots: hot_spots_text,
 }
 
 
@@ -52,6 +55,7 @@ def markdown(ledger: Ledger) -> str:
         TensorLedger: tensors_markdown,
         Roofline: roofline_markdown,
         PostMortem: postmortem_markdown,
+        HotSpots: hot_spots_markdown,
     }
     if isinstance(ledger, SummaryLedger):
         parts = [f"### {ledger.module}: {ledger.instructions:,} instructions, {ledger.partitions:,} partitions\n"]

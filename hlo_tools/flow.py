@@ -123,38 +123,45 @@ class Flow:
         return self._callers.get(computation.name)
 
     def _before(self, value: Value) -> Value | None:
+        if value.instruction.opcode == "get-tuple-element" and value.instruction.operands:
+            return self._element(value)
+        return self._framed(value)
+
+    def _framed(self, value: Value) -> Value | None:
+        """One step into or out of a frame, or from the end of a pair to its start; None for anything else."""
         instruction, around = value.instruction, value.around
         opcode = instruction.opcode
         if opcode in FRAMES and instruction.called and len(around) < _MAX_STEPS:
             return Value(instruction.called[0].root, (*around, instruction))
         if opcode == "parameter" and around:
             number = instruction.parameter_number or 0
-            if number < len(around[-1].operands):
-                return Value(around[-1].operands[number], around[:-1])
-            return None
-        if not instruction.operands:
-            return None
-        if opcode.endswith(_PAIRS):
+            return Value(around[-1].operands[number], around[:-1]) if number < len(around[-1].operands) else None
+        if opcode.endswith(_PAIRS) and instruction.operands:
             return Value(instruction.operands[0], around)
-        if opcode == "get-tuple-element":
-            return self._element(value)
         return None
 
     def _element(self, value: Value) -> Value | None:
         """What makes the element that a get-tuple-element takes; None where that is a loop, a parameter or the like."""
-        index = value.instruction.tuple_index or 0
-        source = Value(value.instruction.operands[0], value.around)
+        wanted: list[int] = []
+        source: Value | None = value
         for _ in range(_MAX_STEPS):
-            if source.instruction.opcode == "tuple":
-                inside = source.instruction.operands
-                return Value(inside[index], source.around) if index < len(inside) else None
-            if source.instruction.opcode == "opt-barrier" and len(source.instruction.operands) == 1:
-                source = Value(source.instruction.operands[0], source.around)
-                continue
-            before = self._before(source)
-            if before is None:
+            if source is None:
                 return None
-            source = before
+            made, around = source.instruction, source.around
+            if made.opcode == "get-tuple-element" and made.operands:
+                wanted.append(made.tuple_index or 0)
+                source = Value(made.operands[0], around)
+            elif made.opcode == "tuple":
+                index = wanted.pop()
+                if index >= len(made.operands):
+                    return None
+                source = Value(made.operands[index], around)
+                if not wanted:
+                    return source
+            elif made.opcode == "opt-barrier" and len(made.operands) == 1:
+                source = Value(made.operands[0], around)
+            else:
+                source = self._framed(source)
         return None
 
     def _onward(self, value: Value) -> Iterator[Value | Reader]:

@@ -109,6 +109,8 @@ def participants(instruction: Instruction, module: HloModule, devices: int, rati
     groups = _expanded(text, mode, replicas, partitions)
     size = max((len(group) for group in groups), default=1)
     if devices == 1 and size == 1 and ratio > 1 and not parse_groups(text):
+        if ratio > MAX_DEVICES:
+            raise ContractLintError(f"{ratio} devices in one group are no machine that exists")
         return Participants((tuple(range(ratio)),), ratio)
     return Participants(groups, size)
 

@@ -51,7 +51,7 @@ def _value(instruction: Instruction, partition: int, steps: int, given: Given) -
         return (partition,)
     if opcode == "constant":
         return _table(instruction)
-    if opcode in _SAME:
+    if opcode in _SAME and operands:
         return _value(operands[0], partition, steps - 1, given)
     if opcode == "parameter" and (argument := given.get(id(instruction))) is not None:
         return _value(argument, partition, steps - 1, given)

@@ -42,7 +42,7 @@ class Taken:
     @property
     def cut(self) -> frozenset[int] | None:
         """The dimensions of the value of which a part is taken; None where that is not known."""
-        if self.dims is None:
+        if self.dims is None or len(self.dims) != len(self.piece.instruction.shape.dims):
             return None
         sizes = zip(self.piece.instruction.shape.dims, self.source.shape.dims, self.dims, strict=True)
         return frozenset(dim for part, whole, dim in sizes if part < whole)

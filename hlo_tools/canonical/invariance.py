@@ -46,7 +46,7 @@ def is_loop_invariant(instruction: Instruction, known: Unchanged | None = None) 
         seen.add(id(value))
         if len(seen) > _MAX_VISITED or value.opcode in _SIDE_EFFECTS:
             return False
-        if value.opcode == "get-tuple-element" and value.operands[0].opcode == "parameter":
+        if value.opcode == "get-tuple-element" and value.operands and value.operands[0].opcode == "parameter":
             if value.tuple_index not in kept:
                 return False
             continue
@@ -64,9 +64,10 @@ def _unchanged(body: Computation) -> set[int] | None:
     kept = set()
     for position, value in enumerate(root.operands):
         for _ in range(_MAX_VISITED):
-            if value.opcode != "copy":
+            if value.opcode != "copy" or not value.operands:
                 break
             value = value.operands[0]
-        if value.opcode == "get-tuple-element" and value.tuple_index == position and value.operands[0] is parameters[0]:
+        taken = value.operands[:1] if value.opcode == "get-tuple-element" else ()
+        if value.tuple_index == position and taken == (parameters[0],):
             kept.add(position)
     return kept

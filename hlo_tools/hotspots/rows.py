@@ -32,6 +32,8 @@ def gathered_products(module: HloModule, flow: Flow, runs: Executions, traffic: 
             if opcode != "gather":
                 continue
             gather = flow.at(computation.instruction_at(position))
+            if len(gather.instruction.operands) != 2:
+                continue
             product = _only_product(gather, flow)
             if product is None or kernel_of(product) is kernel_of(gather) or _is_lookup(gather, flow):
                 continue

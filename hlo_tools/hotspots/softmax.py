@@ -76,6 +76,8 @@ def _regions(module: HloModule, flow: Flow) -> Iterator[tuple[Value, Region]]:
 
 def _is_of_rows(flow: Flow, exponential: Value) -> bool:
     """Whether what is raised is a difference to a value of each row."""
+    if not exponential.instruction.operands:
+        return False
     difference = past_views(flow, Value(exponential.instruction.operands[0], exponential.around))
     if difference.instruction.opcode != "subtract":
         return False
@@ -87,7 +89,7 @@ def _fewer(flow: Flow, value: Value) -> bool:
     size = elements(value)
     for _ in range(_MAX_STEPS):
         made = value.instruction
-        if made.opcode == "broadcast":
+        if made.opcode == "broadcast" and made.operands:
             return 1 < made.operands[0].shape.elements < size
         if made.opcode not in VIEWS or not made.operands:
             return False

@@ -88,11 +88,11 @@ def _use(row: Collective, pieces: Sequence[Taken], evidence: DumpEvidence) -> tu
         return "part", certain
     if all(len(set(group)) == 1 for group in places):
         return "same", True
-    if len(pieces) > 1 or pieces[0].dims is None:
+    if len(pieces) > 1 or pieces[0].dims is None or gathered not in pieces[0].dims:
         return "part", True
     at = pieces[0].dims.index(gathered)
     shard = pieces[0].piece.instruction.shape.dims[at]
-    own = all(start[at] == rank * shard for group in places for rank, start in enumerate(group))
+    own = all(start[at : at + 1] == (rank * shard,) for group in places for rank, start in enumerate(group))
     return ("own" if own else "other"), True
 
 

@@ -111,18 +111,18 @@ class Varying:
         if opcode == "tuple" and element is not None:
             if element < len(operands):
                 yield operands[element], None
-        elif opcode == "get-tuple-element":
+        elif opcode == "get-tuple-element" and operands:
             yield operands[0], instruction.tuple_index
         elif opcode in _HANDED_ON and len(operands) == 1:
             yield operands[0], element
         elif opcode == "parameter":
             for caller in self._callers.get(instruction.computation.name, ()):
                 yield from _arguments(caller, instruction, element)
-        elif opcode == "while" and len(instruction.called) == 2:
+        elif opcode == "while" and len(instruction.called) == 2 and operands:
             yield operands[0], element
             yield instruction.called[0].root, element
             yield instruction.called[1].root, None
-        elif opcode == "conditional":
+        elif opcode == "conditional" and operands:
             yield operands[0], None
             for branch in instruction.called:
                 yield branch.root, element

@@ -85,7 +85,7 @@ def details(rows: Sequence[Collective]) -> dict[str, object]:
     return {
         "kind": rows[0].kind,
         "axes": list(axes) if isinstance(axes, tuple) else axes,
-        "instructions": [row.name for row in rows[:100]],
+        "instructions": [row.name for row in rows],
         "count": sum(row.count for row in rows),
         "ring_bytes": sum(row.ring_bytes for row in rows),
     }

@@ -81,7 +81,7 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
             help="collect the values and hand them over behind the loop"
             if first.stops
             else "meant where memory is short; what fits on the device need not travel",
-            details={"count": count, "bytes": moved, "instructions": [each.made.name for each in found[:100]]},
+            details={"count": count, "bytes": moved, "instructions": [each.made.name for each in found]},
         )
 
 

@@ -103,7 +103,13 @@ def _wide(evidence: DumpEvidence) -> Iterator[_Wide]:
     flow = evidence.flow
     for row in evidence.rows:
         made = row.instruction
-        if made is None or row.kind == "send-recv" or row.promoted or len(row.parts) != len(made.operands):
+        if (
+            made is None
+            or row.kind == "send-recv"
+            or row.promoted
+            or not made.operands
+            or len(row.parts) != len(made.operands)
+        ):
             continue
         for part in parts_of(row):
             number = part_number(part)
@@ -122,10 +128,10 @@ def _before(flow: Flow, value: Value) -> Shape | None:
     for _ in range(_MAX_STEPS):
         value = flow.maker(value)
         made = value.instruction
-        if made.opcode == "convert":
+        if made.opcode == "convert" and made.operands:
             shape = made.operands[0].shape
             return shape if shape.element_bits <= HALF and shape.dtype[:1] in "fb" else None
-        if made.opcode not in _MOVES:
+        if made.opcode not in _MOVES or not made.operands:
             return None
         value = Value(made.operands[0], value.around)
     return None

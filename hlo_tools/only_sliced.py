@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .instruction import Instruction
-from .partition_values import NotConstant, NotPrinted, value_on
+from .partition_values import NotConstant, NotPrinted, values_on
 from .replica_groups import Groups
 
 _MOVES = frozenset(("copy", "transpose", "convert", "reshape", "bitcast"))
@@ -95,16 +95,18 @@ def _scatters(piece: Instruction, groups: Groups, size: int, alike: Groups) -> b
     if piece.shape.elements * size != piece.operands[0].shape.elements:
         return False
     try:
-        if any(len(_starts(piece, group)) != len(group) for group in groups):
-            return False
-        if any(len(_starts(piece, group)) != 1 for group in alike):
-            return False
+        starts = _starts(piece, {device for group in (*groups, *alike) for device in group})
     except NotConstant:
         return False
     except NotPrinted:
         return True
-    return True
+    return all(len({starts[device] for device in group}) == len(group) for group in groups) and all(
+        len({starts[device] for device in group}) == 1 for group in alike
+    )
 
 
-def _starts(piece: Instruction, devices: Iterable[int]) -> set[tuple[int, ...]]:
-    return {tuple(value_on(start, device) for start in piece.operands[1:]) for device in devices}
+def _starts(piece: Instruction, devices: Iterable[int]) -> dict[int, tuple[int, ...]]:
+    """Where the slice of each device begins."""
+    listed = sorted(devices)
+    places = [values_on(start, listed) for start in piece.operands[1:]]
+    return {device: tuple(place[at] for place in places) for at, device in enumerate(listed)}

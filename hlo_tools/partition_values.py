@@ -1,9 +1,13 @@
-"""The value of a small integer expression on one partition: which slice of an array does this device take?"""
+"""The value of a small integer expression on each partition: which slice of an array does this device take?
+
+An expression is worked out for many partitions at once: a table of one entry for each of them is read once, so that the
+work grows with the devices and not with their square.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from .instruction import Instruction
 
@@ -29,32 +33,41 @@ class NotPrinted(Exception):
 Given = Mapping[int, Instruction]
 
 
-def value_on(instruction: Instruction, partition: int, given: Given | None = None) -> int:
-    """A scalar integer instruction's value on one partition. Raises NotConstant or NotPrinted.
+def values_on(instruction: Instruction, partitions: Sequence[int], given: Given | None = None) -> list[int]:
+    """A scalar integer instruction's value on each of these partitions. Raises NotConstant or NotPrinted.
 
     `given` says what parameters of the computations around it stand for, by their identity.
     """
-    return _scalar(_value(instruction, partition, _MAX_STEPS, given or {}))
+    return _scalars(_values(instruction, partitions, _MAX_STEPS, given or {}), len(partitions))
 
 
-def _scalar(value: Value) -> int:
-    if len(value) != 1:
+def value_on(instruction: Instruction, partition: int, given: Given | None = None) -> int:
+    """Its value on one partition."""
+    return values_on(instruction, (partition,), given)[0]
+
+
+def _scalars(values: Value | list[int], count: int) -> list[int]:
+    """One number for each of `count` partitions."""
+    if isinstance(values, list):
+        return values
+    if len(values) != 1:
         raise NotConstant
-    return value[0]
+    return [values[0]] * count
 
 
-def _value(instruction: Instruction, partition: int, steps: int, given: Given) -> Value:
+def _values(instruction: Instruction, partitions: Sequence[int], steps: int, given: Given) -> Value | list[int]:
+    """An array that is the same on every partition, or one number for each of them."""
     if steps == 0:
         raise NotConstant
     opcode, operands = instruction.opcode, instruction.operands
     if opcode == "partition-id":
-        return (partition,)
+        return list(partitions)
     if opcode == "constant":
         return _table(instruction)
     if opcode in _SAME and operands:
-        return _value(operands[0], partition, steps - 1, given)
+        return _values(operands[0], partitions, steps - 1, given)
     if opcode == "parameter" and (argument := given.get(id(instruction))) is not None:
-        return _value(argument, partition, steps - 1, given)
+        return _values(argument, partitions, steps - 1, given)
     if opcode == "fusion" and instruction.called:
         fused = instruction.called[0]
         inside = {
@@ -62,16 +75,21 @@ def _value(instruction: Instruction, partition: int, steps: int, given: Given) -
             for parameter in fused.parameters
             if (parameter.parameter_number or 0) < len(operands)
         }
-        return _value(fused.root, partition, steps - 1, {**given, **inside})
+        return _values(fused.root, partitions, steps - 1, {**given, **inside})
+    count = len(partitions)
     if opcode == "dynamic-slice" and len(operands) == 2 and instruction.shape.elements == 1:
         # The place first: a table that is not printed says something only if the partition number chooses from it.
-        place = _scalar(_value(operands[1], partition, steps - 1, given))
-        table = _value(operands[0], partition, steps - 1, given)
+        places = _scalars(_values(operands[1], partitions, steps - 1, given), count)
+        table = _values(operands[0], partitions, steps - 1, given)
+        if isinstance(table, list):
+            return table
+        if not table:
+            raise NotConstant
         # The start of a dynamic slice is clamped so that the slice stays inside.
-        return (table[min(max(place, 0), len(table) - 1)],)
+        return [table[min(max(place, 0), len(table) - 1)] for place in places]
     if opcode in _TWO and len(operands) == 2:
-        left, right = (_scalar(_value(operand, partition, steps // 2, given)) for operand in operands)
-        return (_arithmetic(opcode, left, right),)
+        left, right = (_scalars(_values(operand, partitions, steps // 2, given), count) for operand in operands)
+        return [_arithmetic(opcode, one, other) for one, other in zip(left, right, strict=True)]
     raise NotConstant
 
 

@@ -7,12 +7,14 @@ An elementwise operation and a slice can change places, so nothing of `x` is nee
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from .flow import Flow, Value
 from .instruction import Instruction
-from .partition_values import value_on
+from .partition_values import values_on
+from .replica_groups import Groups
 from .text.attributes import integer
 
 SLICES = frozenset(("slice", "dynamic-slice"))
@@ -47,13 +49,19 @@ class Taken:
         sizes = zip(self.piece.instruction.shape.dims, self.source.shape.dims, self.dims, strict=True)
         return frozenset(dim for part, whole, dim in sizes if part < whole)
 
-    def starts(self, flow: Flow, device: int) -> Dims:
-        """Where the slice begins on one device. Raises NotConstant or NotPrinted where that is not known."""
+    def starts(self, flow: Flow, devices: Sequence[int]) -> list[Dims]:
+        """Where the slice begins on each device. Raises NotConstant or NotPrinted where that is not known."""
         instruction = self.piece.instruction
         if instruction.opcode == "slice":
-            return static_starts(instruction)
+            return [static_starts(instruction)] * len(devices)
         given = flow.given(self.piece)
-        return tuple(value_on(start, device, given) for start in instruction.operands[1:])
+        places = [values_on(start, devices, given) for start in instruction.operands[1:]]
+        return [tuple(place[at] for place in places) for at in range(len(devices))]
+
+    def in_groups(self, flow: Flow, groups: Groups) -> list[list[Dims]]:
+        """The same for the devices of each group."""
+        starts = iter(self.starts(flow, [device for group in groups for device in group]))
+        return [list(islice(starts, len(group))) for group in groups]
 
 
 def taken(flow: Flow, value: Value) -> list[Taken] | None:

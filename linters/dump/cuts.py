@@ -76,7 +76,7 @@ def _use(row: Collective, pieces: Sequence[Taken], evidence: DumpEvidence) -> tu
     places: list[list[tuple[int, ...]]] = []
     for piece in pieces:
         try:
-            places += [[piece.starts(evidence.flow, device) for device in group] for group in groups]
+            places += piece.in_groups(evidence.flow, groups)
         except NotConstant:
             return None
         except NotPrinted:

@@ -13,7 +13,7 @@ from ...hlo_tools.flow import Flow
 from ...hlo_tools.instruction import Instruction
 from ...hlo_tools.module import HloModule
 from ...hlo_tools.participants import participants
-from ...hlo_tools.partition_values import NotConstant, NotPrinted, value_on
+from ...hlo_tools.partition_values import NotConstant, NotPrinted, values_on
 from ...hlo_tools.replica_groups import Groups
 from ...hlo_tools.tile_groups import same_part
 from ...hlo_tools.transfers import KINDS
@@ -100,7 +100,7 @@ class Varying:
         try:
             given = self._flow.given(self._flow.at(instruction))
             for group in groups[:_MAX_GROUPS]:
-                if len({value_on(instruction, device, given) for device in group}) > 1:
+                if len(set(values_on(instruction, group, given))) > 1:
                     return False
         except (NotConstant, NotPrinted, IndexError):
             return False

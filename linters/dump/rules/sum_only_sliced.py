@@ -93,9 +93,11 @@ def _scatters(pieces: list[Taken], row: Collective, evidence: DumpEvidence) -> b
         if piece.elements * row.group_size != piece.source.shape.elements:
             return False
         try:
-            for group in row.own_groups or row.groups:
-                if len({piece.starts(evidence.flow, device) for device in group}) != len(group):
-                    return False
+            if any(
+                len(set(starts)) != len(starts)
+                for starts in piece.in_groups(evidence.flow, row.own_groups or row.groups)
+            ):
+                return False
         except NotConstant:
             return False
         except NotPrinted:

@@ -183,3 +183,23 @@ def parse_groups(text: str) -> Groups:
 def canonical_groups(groups: Iterable[Iterable[int]]) -> frozenset[frozenset[int]]:
     """Groups without any order, for comparison."""
     return frozenset(frozenset(group) for group in groups)
+
+
+def united(groups: Iterable[Iterable[int]]) -> Groups:
+    """Groups that share a device as one, members in order: of a permute's pairs, the rings and chains they form."""
+    leader: dict[int, int] = {}
+
+    def find(device: int) -> int:
+        while leader.setdefault(device, device) != device:
+            leader[device] = leader[leader[device]]
+            device = leader[device]
+        return device
+
+    for group in groups:
+        devices = list(group)
+        for device in devices:
+            leader[find(device)] = find(devices[0])
+    members: dict[int, list[int]] = {}
+    for device in sorted(leader):
+        members.setdefault(find(device), []).append(device)
+    return tuple(tuple(group) for group in members.values())

@@ -17,7 +17,7 @@ from dataclasses import replace
 from ..collectives import Collective, CollectiveLedger
 from ..instruction import Instruction
 from ..mesh_axes import axes_of
-from ..replica_groups import Groups
+from ..replica_groups import united
 from ..slices import crosses_slices
 from ..transfers import Part
 from .combined import part_number, parts_of
@@ -88,7 +88,7 @@ def _joined(steps: list[Collective], between: Collective, ledger: CollectiveLedg
     """One row over the axes of all steps, or one for each array that was packed."""
     first = steps[0]
     whole = first if between.kind == "all-reduce" else steps[-1]
-    groups = _united(step.groups for step in steps)
+    groups = united(group for step in steps for group in step.groups)
     size = max(len(group) for group in groups)
     each = whole.elements // whole.count
     arrays: tuple[Array, ...] = ()
@@ -124,25 +124,6 @@ def _joined(steps: list[Collective], between: Collective, ledger: CollectiveLedg
         operand_bytes=part.operand_bytes * row.count,
         result_bytes=part.result_bytes * row.count,
     )
-
-
-def _united(groups: Iterable[Groups]) -> Groups:
-    """Groups joined wherever they share a device, members in order."""
-    leader: dict[int, int] = {}
-
-    def find(device: int) -> int:
-        while leader.setdefault(device, device) != device:
-            leader[device] = leader[leader[device]]
-            device = leader[device]
-        return device
-
-    for group in (group for some in groups for group in some):
-        for device in group[1:]:
-            leader[find(device)] = find(group[0])
-    members: dict[int, list[int]] = {}
-    for device in sorted(leader):
-        members.setdefault(find(device), []).append(device)
-    return tuple(tuple(group) for group in members.values())
 
 
 def _receivers(rows: Iterable[Collective]) -> dict[tuple[str, str], Instruction]:

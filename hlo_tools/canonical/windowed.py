@@ -19,6 +19,7 @@ from fractions import Fraction
 from ..collectives import Collective, CollectiveLedger
 from ..instruction import Instruction
 from ..module import HloModule
+from ..replica_groups import united
 from ..transfers import Part, Transfer, nearest
 from ..trip_counts import trip_count
 
@@ -39,21 +40,24 @@ def folded(ledger: CollectiveLedger) -> CollectiveLedger:
     for row in ledger.rows:
         if row.kind == "collective-permute" and row.instruction is not None and _BODY.search(row.computation):
             loops.setdefault(row.computation, []).append(row)
+    for inside in loops.values():
+        inside.sort(key=_first)
     if not loops:
         return ledger
     module = next(row.instruction.module for rows in loops.values() for row in rows if row.instruction is not None)
-    around = {row.instruction.name: row for row in ledger.rows if row.instruction and row.computation not in loops}
+    around = {(row.computation, row.name): row for row in ledger.rows if row.computation not in loops}
     folds: dict[int, Collective] = {}
     gone: set[int] = set()
     for loop in _loops(module, loops):
         inside = loops[loop.called[0].name]
-        beside = next((around[name] for name in _neighbours(loop, _shard(inside[0])) if name in around), None)
-        whole = _whole(loop, inside, beside)
+        whole = _whole(loop, inside)
         if whole is None or id(inside[0]) in gone:
             continue
         gone.update(id(row) for row in inside)
-        if beside is not None and _alike(beside, inside[0]) and beside.count == whole.count:
-            gone.add(id(beside))
+        beside = (around[place] for place in _neighbours(loop, _shard(inside[0])) if place in around)
+        ends = [row for row in beside if _alike(row, inside[0]) and row.count == whole.count and id(row) not in gone]
+        if ends:
+            gone.add(id(min(ends, key=_first)))
         folds[id(inside[0])] = whole
     rows = [folds.get(id(row), row) for row in ledger.rows if id(row) in folds or id(row) not in gone]
     return replace(ledger, rows=rows)
@@ -68,7 +72,7 @@ def _loops(module: HloModule, bodies: dict[str, list[Collective]]) -> Iterator[I
                     yield loop
 
 
-def _whole(loop: Instruction, inside: list[Collective], beside: Collective | None) -> Collective | None:
+def _whole(loop: Instruction, inside: list[Collective]) -> Collective | None:
     """The row that the permutes of a loop stand for; None where they do not go once around."""
     first = inside[0]
     trips = trip_count(loop)
@@ -90,6 +94,8 @@ def _whole(loop: Instruction, inside: list[Collective], beside: Collective | Non
         first,
         name=loop.name,
         kind=kind,
+        groups=united(first.groups),
+        own_groups=united(first.own_groups),
         count=count,
         count_min=min(count, first.count_min),
         elements=each * count,
@@ -101,6 +107,11 @@ def _whole(loop: Instruction, inside: list[Collective], beside: Collective | Non
         computation=loop.computation.name,
         parts=(part,),
     )
+
+
+def _first(row: Collective) -> tuple[int, str]:
+    """An order of permutes that does not follow the one in which they are printed."""
+    return row.channel_id or 0, row.name
 
 
 def _shard(row: Collective) -> int:
@@ -117,15 +128,15 @@ def _alike(row: Collective, other: Collective) -> bool:
     )
 
 
-def _neighbours(loop: Instruction, shard: int) -> Iterator[str]:
-    """The permutes that a loop reads from or that read from it, past moves of a shard's elements."""
+def _neighbours(loop: Instruction, shard: int) -> Iterator[tuple[str, str]]:
+    """Computation and name of the permutes next to a loop, before or behind it, past moves of a shard's elements."""
     for step in ("operands", "users"):
         pending, seen = [loop], {id(loop)}
         while pending and len(seen) < _MAX_VISITED:
             value = pending.pop(0)
             for other in value.operands if step == "operands" else value.users:
                 if other.opcode in ("collective-permute", "collective-permute-start"):
-                    yield other.name
+                    yield other.computation.name, other.name
                 elif id(other) not in seen and (
                     (step == "operands" and other.opcode == "tuple")
                     or (other.opcode in _MOVES and (other.shape.is_tuple or other.shape.elements == shard))

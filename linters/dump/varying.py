@@ -7,7 +7,7 @@ others' code, arguments without a placement - counts as the same: nothing is sai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ...hlo_tools.flow import Flow
 from ...hlo_tools.instruction import Instruction
@@ -147,22 +147,3 @@ def _arguments(caller: Instruction, parameter: Instruction, element: int | None)
         number = parameter.parameter_number or 0
         if number < len(operands):
             yield operands[number], element
-
-
-def joined(pairs: Iterable[tuple[int, ...]]) -> Groups:
-    """Groups that share a device as one: the rings and chains that the pairs of a permute form."""
-    leader: dict[int, int] = {}
-
-    def find(device: int) -> int:
-        while leader.setdefault(device, device) != device:
-            leader[device] = leader[leader[device]]
-            device = leader[device]
-        return device
-
-    for pair in pairs:
-        for device in pair[1:]:
-            leader[find(device)] = find(pair[0])
-    found: dict[int, list[int]] = {}
-    for device in sorted(leader):
-        found.setdefault(find(device), []).append(device)
-    return tuple(tuple(group) for group in found.values() if len(group) > 1)

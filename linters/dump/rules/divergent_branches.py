@@ -40,11 +40,11 @@ from ....hlo_tools.collectives import Collective
 from ....hlo_tools.instruction import Instruction
 from ....hlo_tools.module import Computation
 from ....hlo_tools.participants import PAIRED
-from ....hlo_tools.replica_groups import Groups
+from ....hlo_tools.replica_groups import Groups, united
 from ...cut import shown
 from ...rule import Rule
 from ..evidence import DumpEvidence
-from ..varying import Varying, joined
+from ..varying import Varying
 from ..wording import over, place_of_instruction
 
 Meeting = tuple[str, Groups]
@@ -144,7 +144,7 @@ def _uneven(branches: list[Counter[Meeting]]) -> list[Meeting]:
 
 def _met(meeting: Meeting) -> Groups:
     kind, groups = meeting
-    return joined(groups) if kind in PAIRED else groups
+    return united(groups) if kind in PAIRED else groups
 
 
 RULE = Rule(

@@ -1,10 +1,20 @@
 """A windowed einsum is one gather or scatter; the user's own rings stay permutes."""
 
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
 import pytest
 from contract_lint.contracts.manifest import MeshFact
 from contract_lint.hlo_tools.canonical import canonical
+from contract_lint.hlo_tools.collectives import Collective
 from contract_lint.hlo_tools.module import parse_hlo
 
+from ..diff.shuffled import shuffled
+
+CORPUS = os.environ.get("CONTRACT_LINT_CORPUS")
 MESH = MeshFact(axes={"model": 4})
 LEFT = "channel_id=1, source_target_pairs={{0,3},{1,0},{2,1},{3,2}}"
 RIGHT = "channel_id=2, source_target_pairs={{0,1},{1,2},{2,3},{3,0}}"
@@ -72,3 +82,52 @@ def test_a_ring_of_the_user_stays() -> None:
 def test_a_loop_that_does_not_go_once_around_stays(trips: int, permutes: int) -> None:
     found = rows(ring("windowed_dot_general_body_ag", trips, permutes))
     assert [(kind, count) for kind, count, *_ in found] == [("collective-permute", trips)] * permutes
+
+
+def test_the_groups_of_a_folded_loop_are_its_rings() -> None:
+    (row,) = canonical(parse_hlo(ring("windowed_dot_general_body_ag", 3, 1)), MESH).rows
+    assert row.groups == ((0, 1, 2, 3),)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
+def test_the_order_in_which_a_program_is_printed_does_not_matter(seed: int, before: bool, after: bool) -> None:
+    """Both ways round the ring: which of the two permutes is printed first is the compiler's choice."""
+    text = both_ways(before, after)
+    again = shuffled(parse_hlo(text), seed, rename=False)
+    assert seen(again) == seen(text)
+    assert [(kind, count) for kind, count, *_ in seen(text)] == [("all-gather", 1)]
+
+
+def both_ways(before: bool, after: bool) -> str:
+    """A loop of two rounds over four devices that passes one shard to the left and one to the right."""
+    text = ring("windowed_dot_general_body_ag", 2, 2, before, after)
+    inner = f"  %p1 = f32[8] collective-permute(%p0), {LEFT}"
+    assert inner in text
+    return (
+        text.replace(inner, f"  %p1 = f32[8] collective-permute(%shard), {RIGHT}")
+        .replace("tuple(%next, %p1)", "tuple(%next, %sum)")
+        .replace("  ROOT %t", "  %sum = f32[8] add(%p0, %p1)\n  ROOT %t")
+    )
+
+
+def seen(text: str) -> list[tuple]:
+    """All that a reader of the ledger sees of each row but its place in the program."""
+    return [
+        (row.kind, row.count, row.elements, row.groups, row.name, row.channel_id, row.scope, row.source)
+        for row in canonical(parse_hlo(text), MESH).rows
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CORPUS, reason="CONTRACT_LINT_CORPUS does not name the shared corpus")
+@pytest.mark.parametrize("path", sorted(Path(CORPUS or ".").glob("corpus/compiled/*.tpu*.opt.hlo.txt.gz")), ids=str)
+def test_real_programs_in_any_order(path: Path) -> None:
+    module = parse_hlo(path.read_bytes())
+    rows = Counter(map(told, canonical(module).rows))
+    for seed in range(3):
+        assert Counter(map(told, canonical(parse_hlo(shuffled(module, seed, rename=False))).rows)) == rows
+
+
+def told(row: Collective) -> tuple:
+    return (row.kind, row.groups, row.count, row.elements, row.ring_bytes, row.name, row.source, row.scope)

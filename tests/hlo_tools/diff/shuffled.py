@@ -15,20 +15,23 @@ _CALLED = re.compile(rf"\b({'|'.join(CALLED_KEYS)})=(?:{{([^{{}}]*)}}|%?({_NAME}
 _PREDECESSOR = re.compile(r"control-predecessors={([^{}]*)}")
 
 
-def shuffled(module: HloModule, seed: int = 0) -> str:
-    """The module's text with everything renamed and independent instructions in another order."""
+def shuffled(module: HloModule, seed: int = 0, rename: bool = True) -> str:
+    """The module's text with independent instructions in another order and, with `rename`, under other names."""
     chance = random.Random(seed)
-    computations = {c.name: f"region_{chance.getrandbits(40):x}.{n}.clone" for n, c in enumerate(module.computations)}
+    computations = {
+        c.name: f"region_{chance.getrandbits(40):x}.{n}.clone" if rename else c.name
+        for n, c in enumerate(module.computations)
+    }
     head = module.text[: module.computations[0]._indexed.header.start()]  # type: ignore[union-attr]
     tables = [f"{name}\n{rows.strip()}\n" for name, rows in module._tables.items()]
     parts = [head.rstrip(), "", *tables, ""]
     for computation in module.computations:
-        parts += [_computation(computation, computations, chance), ""]
+        parts += [_computation(computation, computations, chance, rename), ""]
     return "\n".join(parts)
 
 
-def _computation(computation: Computation, computations: dict[str, str], chance: random.Random) -> str:
-    names = {made.name: f"v{chance.getrandbits(40):x}.{made.index}" for made in computation}
+def _computation(computation: Computation, computations: dict[str, str], chance: random.Random, rename: bool) -> str:
+    names = {made.name: f"v{chance.getrandbits(40):x}.{made.index}" if rename else made.name for made in computation}
     entry = "ENTRY " if computation is computation.module.entry else ""
     lines = [f"{entry}%{computations[computation.name]} {{"]
     for made in _any_order(computation, chance):

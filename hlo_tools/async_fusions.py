@@ -11,13 +11,14 @@ a `shard_map` has channel 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .fused_sums import fused_computations
 from .instruction import Instruction
 from .module import HloModule
 
 _START = "AsyncCollectiveStart"
+_DONE = "AsyncCollectiveDone"
 
 Mark = tuple[str, str]
 """Computation and instruction, by name."""
@@ -52,13 +53,29 @@ def _chain(instruction: Instruction) -> Chain:
     return instruction.opcode, instruction.channel_id, instruction.frontend_attributes.get("chain_id")
 
 
+def ends(module: HloModule) -> dict[Mark, list[Instruction]]:
+    """Of every collective that an async fusion starts, the calls that end its chain."""
+    started: dict[Chain, list[Mark]] = {}
+    for _, operand in _calls(module, _START):
+        started.setdefault(_chain(operand), []).append(mark(operand))
+    found: dict[Mark, list[Instruction]] = {}
+    for call, operand in _calls(module, _DONE):
+        for each in started.get(_chain(operand), ()):
+            found.setdefault(each, []).append(call)
+    return found
+
+
 def _started(module: HloModule) -> set[Mark]:
     """Every operand of an `AsyncCollectiveStart`."""
-    return {
-        mark(operand)
-        for computation in module.computations
-        for position, opcode in enumerate(computation.opcodes())
-        if opcode == "custom-call"
-        and (call := computation.instruction_at(position)).attributes.get("custom_call_target", "").strip('"') == _START
-        for operand in call.operands
-    }
+    return {mark(operand) for _, operand in _calls(module, _START)}
+
+
+def _calls(module: HloModule, target: str) -> Iterator[tuple[Instruction, Instruction]]:
+    """Every library call of this name, with each of its operands."""
+    for computation in module.computations:
+        for position, opcode in enumerate(computation.opcodes()):
+            if opcode == "custom-call":
+                call = computation.instruction_at(position)
+                if call.attributes.get("custom_call_target", "").strip('"') == target:
+                    for operand in call.operands:
+                        yield call, operand

@@ -11,6 +11,7 @@ from .asked_by import AskedBy
 from .async_fusions import mark, without_copies
 from .frames import user_frame
 from .fused_sums import FusedSums
+from .in_flight import InFlight, Schedule
 from .instruction import Instruction
 from .located import at
 from .loops import executions
@@ -69,6 +70,8 @@ class Collective:
     own_groups: Groups = field(default=(), repr=False, compare=False)
     """`groups` in the numbers of the program: those of one slice, where it is the program of one slice."""
     instruction: Instruction | None = field(default=None, repr=False, compare=False)
+    loop: Instruction | None = field(default=None, repr=False, compare=False)
+    """Of a windowed product: the loop that stands for it in the schedule."""
     packed: tuple[Instruction, tuple[Instruction, ...]] | None = field(default=None, repr=False, compare=False)
     """Of one array of several in a buffer: the array, and the fusions around it, innermost last."""
 
@@ -143,13 +146,31 @@ class CollectiveLedger:
             total.ring_bytes = nearest(ring[key])
         return list(found.values())
 
+    def schedule(self) -> list[InFlight | None]:
+        """Of each row, when it runs, when its result is read and what runs meanwhile; None without a schedule."""
+        schedules: dict[int, Schedule] = {}
+        found = []
+        for row in self.rows:
+            stands = row.loop or row.instruction
+            if stands is None:
+                found.append(None)
+                continue
+            module = stands.module
+            if id(module) not in schedules:
+                schedules[id(module)] = Schedule(module)
+            found.append(schedules[id(module)].of(stands))
+        return found
+
     def as_json(self) -> dict[str, Any]:
         return {
             "schema_version": LEDGER_SCHEMA,
             "module": self.module,
             "devices": self.devices,
             "mesh": self.mesh.model_dump() if self.mesh else None,
-            "collectives": [row.as_json() for row in self.rows],
+            "collectives": [
+                {**row.as_json(), "schedule": placed.as_json() if placed is not None else None}
+                for row, placed in zip(self.rows, self.schedule(), strict=True)
+            ],
             "totals": [total.as_json() for total in self.totals()],
             "unknown_loops": self.unknown_loops,
         }

@@ -104,6 +104,7 @@ def _whole(loop: Instruction, inside: list[Collective]) -> Collective | None:
         ring_bytes=nearest(ring),
         ring_exact=ring,
         loop_depth=first.loop_depth - 1,
+        loop=loop,
         computation=loop.computation.name,
         parts=(part,),
     )

@@ -5,40 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...contracts.model import format_bytes
-from ...hlo_tools.collectives import CollectiveLedger
 from ...hlo_tools.memory import MemoryLedger
 from ...hlo_tools.tensors import TensorLedger
-from .cells import axes, bytes_or_dash, peak_label
+from .cells import bytes_or_dash, peak_label
 from .markdown import escape
 from .printable import plural
 
 SHOWN_ROWS = 100
-
-
-def collectives_markdown(ledger: CollectiveLedger) -> str:
-    """Totals by kind and axes, then every collective."""
-    totals = [
-        (escape(t.kind), escape(axes(t.axes)), f"{t.count:,}", f"{t.elements:,}", format_bytes(t.ring_bytes))
-        for t in ledger.totals()
-    ]
-    rows = [
-        (
-            escape(row.name),
-            escape(row.kind),
-            escape(axes(row.axes)),
-            f"{row.count:,}",
-            f"{row.elements:,}",
-            f"{row.dtype} (promoted)" if row.promoted else row.dtype,
-            format_bytes(row.ring_bytes),
-            escape(row.source or ""),
-        )
-        for row in ledger.rows
-    ]
-    head = f"### Collectives of {escape(ledger.module)} on {plural(ledger.devices, 'device')}"
-    parts = [head, table(("kind", "axes", "count", "elements", "ring bytes"), totals)]
-    columns = ("name", "kind", "axes", "count", "elements", "dtype", "ring bytes", "source")
-    parts.append(folded(plural(len(rows), "instruction"), columns, rows))
-    return "\n\n".join(parts) + "\n"
 
 
 def memory_markdown(ledger: MemoryLedger) -> str:

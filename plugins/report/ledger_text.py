@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ...contracts.model import format_bytes
-from ...hlo_tools.collectives import Collective, CollectiveLedger
+from ...hlo_tools.collectives import CollectiveLedger
 from ...hlo_tools.memory import MemoryLedger
-from ...hlo_tools.scope import scope_of
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import Tensor, TensorLedger
 from .cells import axes, bytes_or_dash, peak_label
@@ -22,37 +21,6 @@ from .text import to_text
 SHOWN_ROWS = 40
 WIDE = 100
 _BLOCKS = "▁▂▃▄▅▆▇█"
-
-
-def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) -> str:
-    """Totals by kind and axes, then every collective, largest traffic first; narrow ones leave out the scope, and the
-    kind where the name says it."""
-    totals = ledger.totals()
-    sent = sum(total.ring_bytes for total in totals)
-    count = sum(total.count for total in totals)
-    first = f"{one_line(ledger.module)}: {plural(count, 'collective')} a step, {format_bytes(sent)} sent by each device"
-    if totals:
-        top = max(totals, key=lambda total: total.ring_bytes)
-        first += f"; most by {top.kind} over {axes(top.axes)} ({format_bytes(top.ring_bytes)})"
-    table = table_of(("Totals", "axes"), ("count", "elements", "ring bytes"))
-    for total in sorted(totals, key=lambda total: -total.ring_bytes):
-        table.add_row(total.kind, one_line(axes(total.axes)), *_numbers(total.count, total.elements), _size(total))
-    rows = sorted(ledger.rows, key=lambda row: (-row.ring_bytes, row.order))
-    wide = width >= WIDE
-    each = table_of(
-        ("Collective", *(("kind",) if wide else ()), "axes"),
-        ("count", "elements", "ring bytes"),
-        ("source", *(("scope",) if wide else ())),
-    )
-    for row in rows[:SHOWN_ROWS]:
-        each.add_row(*_collective(row, wide))
-    parts: list[RenderableType] = ["", table, "", each] if totals else []
-    parts += _left_out(len(rows), "collective")
-    parts += _unnamed_axes(ledger)
-    if ledger.unknown_loops:
-        named = ", ".join(one_line(name) for name in ledger.unknown_loops[:5])
-        parts += ["", Text(f"Loops of unknown length, counted once: {named}", style="yellow")]
-    return to_text(parts, width, color, Text(first))
 
 
 _ALL_AT_ONCE = "No heap trace: all temporaries are taken as live at once."
@@ -110,7 +78,7 @@ def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
             one_line(buffer.shape),
             *((tail(buffer.source or "", 34),) if wide else ()),
         )
-    return to_text([*parts, "", each, *_left_out(len(ledger.buffers), "buffer")], width, color, Text(first))
+    return to_text([*parts, "", each, *left_out(len(ledger.buffers), "buffer")], width, color, Text(first))
 
 
 def tensors_text(ledger: TensorLedger, width: int, color: bool = False) -> str:
@@ -154,8 +122,10 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
     if totals:
         table = table_of(("Collectives", "axes"), ("count", "elements", "ring bytes"))
         for total in sorted(totals, key=lambda total: -total.ring_bytes):
-            table.add_row(total.kind, one_line(axes(total.axes)), *_numbers(total.count, total.elements), _size(total))
-        parts += ["", table, *_unnamed_axes(ledger.collectives)]
+            table.add_row(
+                total.kind, one_line(axes(total.axes)), *numbers(total.count, total.elements), ring_bytes(total)
+            )
+        parts += ["", table, *unnamed_axes(ledger.collectives)]
     if ledger.memory is not None:
         memory = table_of(("Memory per device",), ("bytes",))
         memory.add_row("must fit", format_bytes(ledger.memory.need_bytes))
@@ -181,22 +151,12 @@ def sparkline(points: Sequence[tuple[int, int]], width: int) -> str:
     return "".join(_BLOCKS[value * (len(_BLOCKS) - 1) // top] for value in columns)
 
 
-def _unnamed_axes(ledger: CollectiveLedger) -> list[RenderableType]:
+def unnamed_axes(ledger: CollectiveLedger) -> list[RenderableType]:
     """How to name the axes of a program that does not; nothing where it does, or where a mesh was given."""
     if ledger.mesh is not None or all(isinstance(row.axes, tuple) for row in ledger.rows):
         return []
     example = f"--mesh data={ledger.devices}"
     return [Text(f"Axes are not named: add their sizes, outermost first, e.g. {example}", style="yellow")]
-
-
-def _collective(row: Collective, wide: bool) -> tuple[str, ...]:
-    count = f"{row.count:,}" if row.count == row.count_min else f"{row.count_min:,}-{row.count:,}"
-    name = one_line(row.name)
-    cells = [name, row.kind] if wide else [name if name.startswith(row.kind) else f"{name} is {row.kind}"]
-    cells += [one_line(axes(row.axes)), count]
-    cells += [f"{row.elements:,} {row.dtype}{' (promoted)' if row.promoted and wide else ''}"]
-    cells += [format_bytes(row.ring_bytes), tail(row.source or "", 34 if wide else 16)]
-    return (*cells, tail(scope_of(row.scope), 20)) if wide else tuple(cells)
 
 
 def _tensor(row: Tensor, wide: bool) -> tuple[str, ...]:
@@ -221,15 +181,15 @@ def _shares(title: str, rows: Iterable[tuple[str, int]], whole: int) -> Table:
     return table
 
 
-def _numbers(*values: int) -> tuple[str, ...]:
+def numbers(*values: int) -> tuple[str, ...]:
     return tuple(f"{value:,}" for value in values)
 
 
-def _size(total: object) -> str:
+def ring_bytes(total: object) -> str:
     return format_bytes(getattr(total, "ring_bytes", 0))
 
 
-def _left_out(count: int, noun: str) -> list[RenderableType]:
+def left_out(count: int, noun: str) -> list[RenderableType]:
     if count <= SHOWN_ROWS:
         return []
     return [Text(f"{plural(count - SHOWN_ROWS, f'smaller {noun}')} not shown; --format json has all", style="dim")]

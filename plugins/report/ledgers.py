@@ -13,8 +13,9 @@ from ...hlo_tools.postmortem import PostMortem
 from ...hlo_tools.roofline import Roofline
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import TensorLedger
+from .collectives import collectives_markdown, collectives_text
 from .hot_spots import hot_spots_markdown, hot_spots_text
-from .ledger_text import collectives_text, memory_text, summary_text, tensors_text
+from .ledger_text import memory_text, summary_text, tensors_text
 from .markdown import escape
 from .postmortem import postmortem_markdown, postmortem_text
 from .roofline import roofline_markdown, roofline_text
@@ -47,7 +48,7 @@ def render_ledger(ledger: Ledger, format: LedgerFormat = "text", width: int = 10
 
 def markdown(ledger: Ledger) -> str:
     """The ledger for a comment or a note."""
-    from .ledger_markdown import collectives_markdown, memory_markdown, tensors_markdown
+    from .ledger_markdown import memory_markdown, tensors_markdown
 
     views: dict[type, Callable[[Any], str]] = {
         CollectiveLedger: collectives_markdown,

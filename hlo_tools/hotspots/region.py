@@ -9,12 +9,15 @@ softmax again for each of them) and those that take one. Reductions of it are pa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..cost.opcodes import PLUMBING
 from ..cost.traffic import Traffic
 from ..flow import Flow, Value
 from ..instruction import Instruction
-from .values import POINTWISE, elements, is_product, kernel_of, touched
+from ..shape import Shape
+from .values import POINTWISE, elements, is_product, kernel_of
 
 # An attention layer, forwards and backwards, has some dozens of values; a region of more is no one kernel.
 _MAX_MEMBERS = 2048
@@ -41,17 +44,46 @@ class Region:
         found = dict.fromkeys(kernel_of(value) for value in every)
         return sorted(found, key=lambda kernel: kernel.index)
 
-    def moved(self, traffic: Traffic) -> int:
-        """Bytes of arrays of this size that its kernels read and write."""
-        return sum(touched(kernel, self.size, traffic) for kernel in self.kernels())
+    def moved(self, flow: Flow, traffic: Traffic) -> int:
+        """Bytes of its arrays that its kernels read and write."""
+        return sum(
+            traffic.size(shape).device
+            for kernel in self.kernels()
+            if kernel.opcode not in PLUMBING
+            for shape in self._touched(kernel, flow)
+        )
 
-    def around(self, traffic: Traffic) -> int:
-        """Bytes of the products' other operands and results, each once."""
+    def _touched(self, kernel: Instruction, flow: Flow) -> Iterator[Shape]:
+        """Every array of the region among the operands and results of a kernel."""
+        at = flow.at(kernel)
+        for operand in dict.fromkeys(kernel.operands):
+            if not operand.shape.is_tuple and self.holds(flow.maker(Value(operand, at.around))):
+                yield operand.shape
+        if kernel.opcode.endswith("-start"):
+            return
+        if not kernel.shape.is_tuple:
+            if self.holds(flow.maker(at)):
+                yield kernel.shape
+        elif kernel.called and kernel.called[0].root.opcode == "tuple":
+            for result in kernel.called[0].root.operands:
+                if self.holds(flow.maker(Value(result, (*at.around, kernel)))):
+                    yield result.shape
+
+    def holds(self, value: Value) -> bool:
+        """Whether an array is one of the region: of its size alone proves nothing, what a loss reads may be as large
+        as its logits."""
+        return value in self.members or value in self.sources or value in self.inputs
+
+    def around(self, flow: Flow, traffic: Traffic) -> int:
+        """Bytes of the products' other operands and results."""
         shapes = []
         for value in {**self.sources, **self.sinks}:
             made = value.instruction
-            shapes += [operand.shape for operand in made.operands if operand.shape.elements != self.size]
-            shapes += [made.shape] if elements(value) not in (0, self.size) else []
+            for operand in made.operands:
+                if not self.holds(flow.maker(Value(operand, value.around))):
+                    shapes.append(operand.shape)
+            if value not in self.sources and not made.shape.is_tuple:
+                shapes.append(made.shape)
         return sum(traffic.size(shape).device for shape in shapes)
 
 

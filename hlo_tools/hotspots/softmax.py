@@ -112,9 +112,9 @@ def _hot_spot(start: Value, region: Region, flow: Flow, runs: Executions, traffi
     count = runs.of(computation).count
     # Of a softmax by itself the result is wanted; in attention and a loss nobody needs it.
     given = sum(traffic.size(value.instruction.shape).device for value in region.inputs)
-    around = region.around(traffic)
+    around = region.around(flow, traffic)
     least = around + given + (_handed_over(region, traffic) if kind == "softmax" else 0)
-    moved = around + region.moved(traffic)
+    moved = around + region.moved(flow, traffic)
     if not count or moved <= least:
         return None
     return HotSpot(

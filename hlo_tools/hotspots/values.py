@@ -31,8 +31,13 @@ def is_product(instruction: Instruction) -> bool:
 
 
 def kernel_of(value: Value) -> Instruction:
-    """The instruction that runs it: the outermost frame around it, or itself."""
-    return value.around[0] if value.around else value.instruction
+    """The instruction that runs it: the outermost frame around it but for calls, which run theirs, or itself."""
+    kernel = value.instruction
+    for frame in reversed(value.around):
+        if frame.opcode == "call":
+            break
+        kernel = frame
+    return kernel
 
 
 def has_product(kernel: Instruction) -> bool:

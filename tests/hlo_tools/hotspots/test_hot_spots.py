@@ -142,6 +142,22 @@ def test_a_loss_that_writes_its_logits() -> None:
     assert spot.least_bytes == (32 * 16 + 16 * 512) * 4
 
 
+def test_what_a_loss_reads_may_be_as_large_as_its_logits() -> None:
+    """A vocabulary as wide as the model: the tokens are no logits, though they have as many elements."""
+    lines = (TOKENS + LOGITS + VOCABULARY).replace("512", "16")
+    spot = only(lines + "  a = f32[32] abs(t)\n  ROOT l = f32[32] log(a)")
+    assert spot.saved_bytes == 9 * 32 * 16 * 4
+    assert spot.least_bytes == (32 * 16 + 16 * 16) * 4
+
+
+def test_a_call_runs_the_kernels_in_it() -> None:
+    """The CPU compiler calls what it runs in parallel."""
+    called = "called {\n" + QKV + SCORES + FUSIONS + OUT + "\n}\n"
+    entry = QKV + "  ROOT r = f32[4,64,16] call(q, k, v), to_apply=called"
+    spot = only(entry, FUSED + called)
+    assert spot.kernels == ("s", "m", "et", "p", "o") and spot.saved_bytes == 7 * ARRAY
+
+
 def test_a_softmax_by_itself_has_to_read_and_write() -> None:
     body = "  s = f32[32,512] parameter(0)\n" + VOCABULARY
     spot = only(body + "  tb = f32[32,512] broadcast(t), dimensions={0}\n  ROOT p = f32[32,512] divide(e, tb)")

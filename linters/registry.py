@@ -20,7 +20,7 @@ from importlib import import_module
 from ..contracts.errors import ContractLintError
 from .rule import Evidence, Rule
 
-FOLDERS: tuple[Evidence, ...] = ("contract", "source", "trace", "program", "run", "verdict", "dump")
+FOLDERS: tuple[Evidence, ...] = ("contract", "source", "trace", "program", "run", "verdict", "dump", "batch")
 ENTRY_POINT_GROUP = "contract_lint.rules"
 
 

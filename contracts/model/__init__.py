@@ -3,6 +3,7 @@
 from .architecture import DenseModel, DtypesSection, ListedModel, OptimizerSection
 from .base import format_bytes, parse_bytes
 from .contract import Contract
+from .data import ROLE_NAMES, AttentionSection, DataSection, PackingSection, Role
 from .program import AllowedCollective, CollectivesSection, Deviation, ExpectedCollective, GraphSection, MemorySection
 from .sharding import (
     AccumulationSection,
@@ -16,11 +17,14 @@ from .sharding import (
 from .step import StepSection
 
 __all__ = [
+    "ROLE_NAMES",
     "AccumulationSection",
     "AllowedCollective",
+    "AttentionSection",
     "BatchSection",
     "CollectivesSection",
     "Contract",
+    "DataSection",
     "DenseModel",
     "Deviation",
     "DtypesSection",
@@ -30,8 +34,10 @@ __all__ = [
     "MemorySection",
     "MeshSection",
     "OptimizerSection",
+    "PackingSection",
     "ParameterRule",
     "ParametersSection",
+    "Role",
     "StepSection",
     "TargetSection",
     "as_axes",

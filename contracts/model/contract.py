@@ -8,6 +8,7 @@ from pydantic import Field
 
 from .architecture import DtypesSection, Model, OptimizerSection
 from .base import Section
+from .data import DataSection
 from .program import CollectivesSection, Deviation, GraphSection, MemorySection
 from .sharding import AccumulationSection, BatchSection, MeshSection, ParametersSection, TargetSection
 from .step import StepSection
@@ -34,6 +35,7 @@ class Contract(Section):
     dtypes: DtypesSection | None = Field(default=None, description="Dtypes by role.")
     accumulation: AccumulationSection | None = Field(default=None, description="Gradient accumulation.")
     batch: BatchSection | None = Field(default=None, description="The global batch of one step and its placement.")
+    data: DataSection | None = Field(default=None, description="What the fields of a batch mean.")
     optimizer: OptimizerSection | None = Field(default=None, description="The optimizer's slots and their placement.")
     parameters: ParametersSection | None = Field(default=None, description="How parameters are placed.")
     collectives: CollectivesSection | None = Field(default=None, description="The communication of one step.")

@@ -17,6 +17,7 @@ VERBS: dict[str, str] = {
     "verify": "Hold the steps of a contract to their promises (runs your code).",
     "hlo": "Ledgers of a compiled program: summary, collectives, memory, tensors.",
     "diff": "What changed in meaning between two programs or captures.",
+    "batch": "A batch by itself: what is wrong with it, and what each token means.",
     "targets": "List what this machine can compile for, and what is missing.",
     "train": "Run the reference trainer.",
     "explain": "Explain a rule by its code or name.",

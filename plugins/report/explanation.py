@@ -60,6 +60,8 @@ def acceptance(rule: Rule) -> tuple[str, str]:
         return "To accept one on its line:", f"# contract-lint: ignore[{rule.code}] the reason"
     if rule.evidence == "dump":
         return "To leave it out:", f"contract-lint hlo lint FILE --ignore {rule.code}"
+    if rule.evidence == "batch":
+        return "To leave it out:", f"contract-lint batch check FILE --ignore {rule.code}"
     return "To accept one in a contract:", f"deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]"
 
 

@@ -1,0 +1,1 @@
+"""A batch against what it is promised to mean: arrays on disk, without jax."""

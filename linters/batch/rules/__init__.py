@@ -1,0 +1,1 @@
+"""Rules on a batch, a file each."""

@@ -1,0 +1,75 @@
+"""A promise about batches needs a field that is not declared.
+
+## What it does
+Where `data.fields` lists the batch: `packing.kind: segments` needs a field with the role segment_ids, `shift: batch`
+one with the role targets, `counted.eos: true` a loss mask or weights and `tokenizer.eos_id`. A usual name is its role.
+
+## Why is this bad?
+What no array can show is never checked: the promise looks kept.
+
+## Example
+```yaml
+data: { fields: { tokens: {}, targets: {} }, packing: { kind: segments } }
+```
+
+## Use instead
+```yaml
+data: { fields: { tokens: {}, targets: {}, segment_ids: {} }, packing: { kind: segments } }
+```
+
+## References
+- https://github.com/huggingface/nanoVLM/pull/204
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from ....contracts.finding import Finding
+from ....contracts.key import Key
+from ....contracts.load import LoadedContract
+from ....contracts.model import ROLE_NAMES, Role
+from ...rule import Rule
+from ..view import View
+
+
+def check(loaded: LoadedContract) -> Iterable[Finding]:
+    view = View(loaded)
+    fields = view.mapping("data", "fields")
+    if not fields or not view.complete:
+        return
+    roles = {view.text("data", "fields", name, "role") or _named(name) for name in fields}
+    for key, said, wanted in _needs(view):
+        if not roles & set(wanted):
+            names = " or ".join(ROLE_NAMES[cast(Role, role)][0] for role in wanted)
+            yield view.finding(
+                RULE,
+                key,
+                f"{said} needs a field {names}, and `data.fields` has none",
+                expected=f"a field with the role {' or '.join(wanted)}",
+                found=", ".join(map(str, fields)),
+            )
+    if view.get("data", "counted", "eos") is True and view.get("data", "tokenizer", "eos_id") is None:
+        yield view.finding(
+            RULE,
+            ("data", "counted", "eos"),
+            "`eos: true` needs `data.tokenizer.eos_id`: nothing else says which target is an end",
+            expected="data.tokenizer.eos_id",
+        )
+
+
+def _needs(view: View) -> Iterable[tuple[Key, str, tuple[str, ...]]]:
+    if view.text("data", "packing", "kind") == "segments":
+        yield ("data", "packing", "kind"), "`kind: segments`", ("segment_ids",)
+    if view.text("data", "shift") == "batch":
+        yield ("data", "shift"), "`shift: batch`", ("targets",)
+    if view.get("data", "counted", "eos") is True:
+        yield ("data", "counted", "eos"), "`eos: true`", ("loss_mask", "loss_weights")
+
+
+def _named(name: str) -> str | None:
+    return next((role for role, names in ROLE_NAMES.items() if name in names), None)
+
+
+RULE = Rule(code="DAT004", name="missing-role", severity="error", evidence="contract", doc=__doc__ or "", check=check)

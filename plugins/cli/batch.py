@@ -1,0 +1,82 @@
+"""`contract-lint batch`: a batch file by itself, or held to a contract. Runs no user code, needs no jax."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import codes, findings_options, output_option
+
+if TYPE_CHECKING:
+    from ..pipeline.report import FailOn
+
+contract_option = click.option(
+    "--contract",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The contract whose `data` it must keep.",
+)
+
+
+@click.group("batch")
+def command() -> None:
+    """A batch as the step gets it: a .npz or .safetensors file with tokens, targets, segments, positions, loss mask."""
+
+
+@command.command("check", short_help="What is wrong with a batch.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
+@contract_option
+@findings_options
+def check(
+    files: tuple[str, ...],
+    contract: str | None,
+    form: str,
+    output: str | None,
+    fail_on: FailOn | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+) -> int:
+    """Findings on batch files: shapes, ids, positions, shifted labels, what the loss counts.
+
+    Arrays are known by their names (tokens, targets, segment_ids, positions, loss_mask, ...), or by what a contract
+    says of them. Without a contract only what every batch should keep is checked.
+    """
+    from ..pipeline.batch import check_batch
+    from ..pipeline.settings import load_settings
+    from .output import emit
+
+    settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
+    report = check_batch(
+        files, contract=contract, select=settings.select, ignore=settings.ignore, fail_on=settings.fail_on
+    )
+    return emit(report, form, output)
+
+
+@command.command("inspect", short_help="What each token of a row means.")
+@click.argument("file", metavar="FILE", type=click.Path())
+@contract_option
+@click.option("--row", type=int, default=0, show_default=True, help="The row to show.")
+@click.option("--query", type=int, metavar="COLUMN", help="Also the keys that this query may see.")
+@click.option("--format", "form", type=click.Choice(("text", "json", "html")), default="text", help="Output format.")
+@output_option
+def inspect(file: str, contract: str | None, row: int, query: int | None, form: str, output: str | None) -> None:
+    """One row of a batch, a column for each token: id, segment, position, target, loss mask; and the batch's counts."""
+    from ..pipeline.batch import open_batch, view_row
+    from ..report.text import DEFAULT_WIDTH
+    from .output import terminal, write
+
+    view = view_row(open_batch(file, contract), row, query)
+    if form == "json":
+        from ..report.json import dumps
+
+        write(dumps(view.as_json()), output)
+    elif form == "html":
+        from ..report.batch_html import html
+
+        write(html(view), output)
+    else:
+        from ..report.batch_text import text
+
+        write(text(view, (None if output else terminal()[0]) or DEFAULT_WIDTH), output)

@@ -1,0 +1,50 @@
+"""What the views of a batch say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..pipeline.batch import RowView
+from .printable import one_line, plural
+
+
+def headline(view: RowView) -> str:
+    """`batch.npz row 0: 3 documents, 14 of 16 tokens are text, 11 targets count`."""
+    text = sum(span.stop - span.start for span in view.spans)
+    columns = view.facts.columns
+    said = f"{plural(len(view.spans), 'document')}, {text:,} of {columns:,} tokens are text" if view.spans else ""
+    counts = sum(stop - start for start, stop in view.counted)
+    targets = f"{plural(counts, 'target')} count{'s' * (counts == 1)}" if view.denominator is not None else ""
+    parts = ", ".join(part for part in (said or plural(columns, "token"), targets) if part)
+    return one_line(f"{view.batch} row {view.row}: {parts}")
+
+
+def facts(view: RowView) -> list[str]:
+    """The batch as a whole, a line for each thing that is known."""
+    known = view.facts
+    lines = [f"{known.rows:,} rows of {known.columns:,} columns"]
+    if known.padding is not None:
+        lines[0] += f", {known.padding:.1%} padding"
+    if known.documents is not None:
+        documents = plural(known.documents, "document")
+        if known.duplicates:
+            documents += f", {known.duplicates:,} of them copies of another"
+        if known.cut is not None:
+            documents += f", {known.cut:,} cut at the end of a row"
+        lines.append(documents)
+    if known.denominator is not None:
+        lines.append(f"{known.counted:,} targets count; the mean loss is divided by {known.denominator:,g}")
+    return lines
+
+
+def visible(view: RowView) -> str:
+    """`the query at column 7 sees 2 keys: 6 to 7`."""
+    keys = sum(stop - start for start, stop in view.visible)
+    listed = f": columns {ranges(view.visible)}" if keys else ""
+    return f"the query at column {view.query} sees {plural(keys, 'key')}{listed}"
+
+
+def ranges(runs: Sequence[tuple[int, int]], most: int = 40) -> str:
+    """`0 to 4, 6`; both ends are included."""
+    shown = [str(start) if stop - start == 1 else f"{start} to {stop - 1}" for start, stop in runs[:most]]
+    return ", ".join(shown) + (f" and {len(runs) - most:,} more" if len(runs) > most else "")

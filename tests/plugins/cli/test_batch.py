@@ -1,0 +1,111 @@
+"""`contract-lint batch check` and `inspect`: exit codes, formats, widths, hostile names, the handed cases."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+CORPUS = os.environ.get("CONTRACT_LINT_CORPUS")
+HEAD = "contract: 1\nname: b\nstep: { train: { entry: m:build } }\n"
+PACKED = HEAD + "data: { packing: { kind: segments, positions: segment } }\n"
+ROWS = HEAD + "data: { packing: { kind: segments, positions: row } }\n"
+SAME_ID = HEAD + "data: { tokenizer: { vocab: 16, eos_id: 2, pad_id: 2 }, counted: { eos: true } }\n"
+
+
+def _batch(folder: Path, columns: int = 64) -> None:
+    tokens = np.arange(2 * columns).reshape(2, columns) % 31_000
+    segments = np.repeat([[1] * (columns // 2) + [2] * (columns - columns // 2)], 2, axis=0)
+    np.savez(folder / "b.npz", tokens=tokens, targets=np.roll(tokens, -1, 1), segment_ids=segments, loss_mask=segments)
+
+
+def test_check_exits_with_what_it_found(cli: Run, tmp_path: Path) -> None:
+    _batch(tmp_path)
+    done = cli("batch", "check", "b.npz")
+    assert done.returncode == 0 and "DAT609" in done.stdout
+    assert cli("batch", "check", "b.npz", "--fail-on", "warning").returncode == 1
+    assert cli("batch", "check", "b.npz", "--ignore", "DAT609").stdout.startswith("PASS b.npz: 2 x 64: tokens, targets")
+    listed = json.loads(cli("batch", "check", "b.npz", "--format", "json").stdout)
+    assert [each["code"] for each in listed["findings"]] == ["DAT609"]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("width", [9, 64, 2000])
+def test_inspect_fits(cli: Run, tmp_path: Path, columns: int, width: int) -> None:
+    _batch(tmp_path, width)
+    text = cli("batch", "inspect", "b.npz", "--row", "1", "--query", "5", env={"COLUMNS": str(columns)}).stdout
+    assert max(map(len, text.splitlines())) <= columns
+    assert "segment 2: columns" in text and "the query at column 5 sees" in text
+
+
+def test_inspect_as_json_and_html(cli: Run, tmp_path: Path) -> None:
+    _batch(tmp_path, 8192)
+    view = json.loads(cli("batch", "inspect", "b.npz", "--format", "json", "--query", "4097").stdout)
+    assert view["query"] == {"column": 4097, "keys": [[4096, 4098]]} and len(view["fields"]["tokens"]["values"]) == 8192
+    assert view["facts"]["documents"] == 4 and view["denominator"] == 4096 * 3
+    done = cli("batch", "inspect", "b.npz", "--format", "html", "--output", "b.html")
+    page = (tmp_path / "b.html").read_text()
+    assert (
+        done.returncode == 0
+        and len(page) < 2_000_000
+        and "http:" not in page
+        and "https:" not in page
+        and "<script" not in page
+    )
+
+
+def test_names_are_escaped(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "<b>.npz").write_bytes(b"")
+    np.savez(tmp_path / "<img src=x>.npz", tokens=np.ones((1, 4), int))
+    assert "<img" not in cli("batch", "inspect", "<img src=x>.npz", "--format", "html").stdout
+    np.savez(tmp_path / "b.npz", **{"tokens": np.ones((1, 4), int), "a\x1b[31mred": np.ones(3)})
+    assert "\x1b" not in cli("batch", "check", "b.npz").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("check", "none.npz"), "none.npz: cannot be read"),
+        (("check", "b.npz", "--contract", "none.contract.yaml"), "none.contract.yaml"),
+        (("check", "b.npz", "--contract", "c.contract.yaml"), "no section `data`"),
+        (("check", "b.npz", "--select", "DAT699"), "DAT699"),
+        (("inspect", "b.npz", "--row", "2"), "has no row 2: it has 2"),
+        (("inspect", "b.npz", "--row", "-1"), "has no row -1"),
+        (("inspect", "b.npz", "--query", "64"), "has no column 64"),
+        (("inspect", "d.npz"), "no array of tokens"),
+        (("check", "c.contract.yaml"), "neither a .npz nor a .safetensors"),
+    ],
+)
+def test_wrong_usage(cli: Run, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    _batch(tmp_path)
+    np.savez(tmp_path / "d.npz", images=np.zeros((2, 8, 8, 3)))
+    (tmp_path / "c.contract.yaml").write_text(HEAD)
+    done = cli("batch", *arguments)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(CORPUS is None, reason="CONTRACT_LINT_CORPUS is not set")
+@pytest.mark.parametrize(
+    ("case", "contract", "bad", "good"),
+    [
+        ("05_positions_not_reset", PACKED, {"DAT604"}, set()),
+        ("05_positions_not_reset", ROWS, set(), {"DAT604"}),
+        ("07_pad_equals_eos", SAME_ID, {"DAT607"}, set()),
+    ],
+    ids=["positions", "positions of the row", "end and padding"],
+)
+def test_handed_cases(cli: Run, tmp_path: Path, case: str, contract: str, bad: set[str], good: set[str]) -> None:
+    (tmp_path / "c.contract.yaml").write_text(contract)
+    for variant, wanted in (("bad", bad), ("good", good)):
+        made = Path(CORPUS or "", "cases", "contracts", case, "gen.py")
+        out = tmp_path / f"{variant}.npz"
+        subprocess.run([sys.executable, made, "--variant", variant, "--out", out], check=True, capture_output=True)
+        done = cli("batch", "check", out.name, "--contract", "c.contract.yaml", "--format", "json")
+        assert {each["code"] for each in json.loads(done.stdout)["findings"]} == wanted, variant

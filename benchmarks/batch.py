@@ -1,7 +1,7 @@
 """How long a batch of 64 x 8,192 tokens takes to check and to show, and the memory: `python benchmarks/batch.py`.
 
-The batch is packed, with every array there is a role for. Whole processes are timed, beside the start of Python with numpy
-imported, so the ratio says what the work costs on any machine.
+The batch is packed, with every array there is a role for. Whole processes are timed, beside the start of Python with
+numpy imported, so the ratio says what the work costs on any machine.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def read_batch(path: str | Path) -> dict[str, numpy.ndarray]:
     try:
         with path.open("rb") as file:
             start = file.read(16)
-            if start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+            if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
                 return _npz(path, file)
     except OSError as error:
         raise _error(path, f"cannot be read: {error.strerror or error}", "name a .npz or .safetensors file") from error

@@ -4,8 +4,12 @@ libtpu partitions for all slices together and then makes one program for each sl
 groups of collectives number the devices of that slice alone, and what crosses the data-centre network (DCN) is a `send`
 and a `recv` to a host transfer of megascale, whose target names slices and devices:
 
-    _xla_megascale_transfer_type="ALL_REDUCE", _xla_megascale_target="{1,2}x{0:7}"       device d of every slice
-    _xla_megascale_transfer_type="ONE_TO_ONE", _xla_megascale_target={{100000->200000}}  device to device
+    _xla_megascale_transfer_type="ALL_REDUCE", _xla_megascale_target="{1,2}x{0:7}"           device d of every slice
+    _xla_megascale_transfer_type="ALL_TO_ALL", _xla_megascale_target={{100000,200001},...}   the members of each group
+    _xla_megascale_transfer_type="ONE_TO_ONE", _xla_megascale_target={{100000->200000},...}  device to device
+
+Groups are listed where no product makes them: they hold several devices of a slice (every all-to-all, gathers whose
+order goes in and out of slices), or slices that the mesh does not number alike.
 
 A device of several slices has the number slice * 100,000 + its number in the slice, slices counted from 1.
 """
@@ -34,6 +38,7 @@ _KINDS = {
 }
 _PAIR = re.compile(r"\{(\d{1,18})->(\d{1,18})\}")
 _PRODUCT = re.compile(r"\{([\d,:]+)\}x\{([\d,:]+)\}")
+_LISTED = re.compile(r"\{((?:\{[\d,:]+\},?)+)\}")
 _MAX_DEVICES = 1 << 20
 _MAX_GROUPS = 1 << 22
 
@@ -105,10 +110,12 @@ def transfer_groups(instruction: Instruction, slices: Slices | None) -> Groups |
         if len(ends) * len(devices) > len(slices.partition_of):
             return None
         numbers = [tuple(end * _SLICE + device for end in ends) for device in devices]
+    elif listed := _LISTED.fullmatch(target):
+        numbers = [tuple(_numbers(group)) for group in listed[1].strip("{,}").split("},{")]
     else:
         return None
     known = slices.partition_of
-    if any(number not in known for group in numbers for number in group):
+    if any(number not in known for group in numbers for number in group) or not all(numbers):
         return None
     return tuple(tuple(known[number] for number in group) for group in numbers)
 

@@ -5,8 +5,8 @@ Pairs are proposed in order of evidence: rows of the same place in the source be
 spellings (rows that agree, then those that agree once one spelling is ignored, then two, then three) before a move out
 of a loop. Sums behind the loop that accumulates them follow. What is left over may then change partners with others,
 and last be removed: `dead`, `duplicate`, `reassociated`. Each rewrite asks for its own evidence throughout. What
-is still left are parts of rows and loops that were unrolled: the same executions, spread over more rows. Linear in the
-number of rows.
+is still left are sums of sums, parts of rows, loops that were unrolled (the same executions, spread over more rows) and
+sums in two steps. Linear in the number of rows.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .matching import Matching
 from .pool import Pool, Share, shares_of
 from .proposals import propose
 from .rewrites import DROPS
+from .sum_of_sums import sums_of_sums
 from .two_steps import in_two_steps
 from .unrolled import unrolled
 
@@ -33,15 +34,17 @@ def explain(partitioned: CollectiveLedger, optimized: CollectiveLedger) -> Expla
     Both ledgers are of the same step on the same mesh; canonical or as printed. Ledgers read with their modules (rows
     that know their instruction) give the evidence some rewrites need.
     """
-    before = Pool.of(separated(canonical_ledger(partitioned)))
-    after = Pool.of(separated(in_one_step(canonical_ledger(optimized))))
+    asked = canonical_ledger(partitioned)
+    before = Pool.of(separated(asked))
+    after = Pool.of(separated(in_one_step(canonical_ledger(optimized), asked)))
     matching = Matching(before, after)
     for old, new, relation in propose(before, after):
         matching.pair(old, new, relation)
     matching.exchange([])
     drops = [drop(before) for drop in DROPS] if any(before.open()) else []
     matching.exchange(drops)
-    steps = [*matching.steps(), *_removed(before, drops), *unrolled(before, after), *in_two_steps(before, after)]
+    steps = [*matching.steps(), *sums_of_sums(before, after), *_removed(before, drops), *unrolled(before, after)]
+    steps += in_two_steps(before, after)
     return Explanation(tuple(steps), _left(before), _left(after))
 
 

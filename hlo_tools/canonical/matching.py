@@ -40,8 +40,8 @@ class Class(NamedTuple):
     loop_depth: int
     evidence: bool
     """Of a partitioned row: the same in every round of its loop. Of an optimised one: a sum of zero-padded shards."""
-    rounded: bool
-    """Of a partitioned row: only read in products of bfloat16."""
+    read_as: str
+    """Of a partitioned row: the narrower type that all its readers convert it to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +119,16 @@ class Matching:
         if self._classes:
             return
         for entry in self.before.entries:
-            self._classes[id(entry)] = self._number(entry, entry.invariant, entry.rounded)
+            self._classes[id(entry)] = self._number(entry, entry.invariant, entry.read_as)
         for entry in self.after.entries:
-            kind = self._number(entry, entry.padded, False)
+            kind = self._number(entry, entry.padded, "")
             self._members.setdefault(kind, []).append(entry)
             self._near.setdefault((entry.key.axes, entry.key.each), {})[kind] = None
             if entry.key.kind in SUMS:
                 self._near.setdefault(entry.key.axes, {})[kind] = None
 
-    def _number(self, entry: Entry, evidence: bool, rounded: bool) -> int:
-        kind = Class(entry.key, entry.row.count, entry.row.loop_depth, evidence, rounded)
+    def _number(self, entry: Entry, evidence: bool, read_as: str) -> int:
+        kind = Class(entry.key, entry.row.count, entry.row.loop_depth, evidence, read_as)
         return self._numbers.setdefault(kind, len(self._numbers))
 
     def _around(self, old: Entry) -> Iterator[int]:

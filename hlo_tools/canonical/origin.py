@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ..collectives import Collective
 from ..instruction import Instruction
 from .combined import part_number
+from .packed import is_filled_up
 from .provenance import MOVES
 
 _MAX_STEPS = 64
@@ -39,7 +40,7 @@ def origin(value: Instruction) -> Origin:
         if opcode in ("all-reduce", "reduce-scatter"):
             found.place = value.computation.name, value.name, number
             return found
-        if opcode in MOVES or opcode in ("dynamic-slice", "pad"):
+        if opcode in MOVES or opcode in ("dynamic-slice", "pad") or is_filled_up(value):
             value = value.operands[0]
         elif opcode == "concatenate" and (aligned := end_and_shard(value)) is not None:
             value = aligned[1]

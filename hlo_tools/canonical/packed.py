@@ -3,7 +3,7 @@
     concatenate(a, b, ...)    dynamic-update-slice(buffer, a, at)    maximum(pad(a), pad(b))    pad(a)
 
 and a scalar that a bitcast lays into a whole tile. libtpu packs the sums that cross the data-centre network so, and
-rounds the buffer up to whole tiles.
+rounds the buffer up to whole tiles; `ZeroCrop` fills each dimension of an array up.
 """
 
 from __future__ import annotations
@@ -34,13 +34,20 @@ def packed(value: Instruction, fusions: Sequence[Instruction], elements: int, de
     arrays do not fill it but for the rounding.
     """
     whole = Array(elements, value, tuple(fusions))
-    found = _arrays(whole)
-    spare = elements - sum(array.elements for array in found)
+    found, filled = _arrays(whole)
+    spare = elements - filled - sum(array.elements for array in found)
     return tuple(found) if found and 0 <= spare < TILE * devices else (whole,)
 
 
-def _arrays(whole: Array) -> list[Array]:
+def sent(transfer: Instruction, elements: int) -> tuple[Array, ...]:
+    """The arrays in the buffer that a transfer between slices sends."""
+    return packed(transfer.operands[0], (), elements, 1)
+
+
+def _arrays(whole: Array) -> tuple[list[Array], int]:
+    """The arrays, and the elements that others were filled up with."""
     found: list[Array] = []
+    filled = 0
     pending = [whole]
     visited = 0
     while pending:
@@ -49,12 +56,23 @@ def _arrays(whole: Array) -> list[Array]:
         made = made_by(buffer.value, fusions)
         visited += 1
         if made is None or visited > _MAX_VISITED:
-            return []
+            return [], 0
         operands = _packed_operands(made)
         if operands is None:
             found.append(buffer._replace(elements=min(made.shape.elements, buffer.value.shape.elements)))
+        elif is_filled_up(made):
+            filled += made.shape.elements - operands[0].shape.elements
         pending += [Array(0, operand, tuple(fusions)) for operand in reversed(operands or ())]
-    return found
+    return found, filled
+
+
+def is_filled_up(made: Instruction) -> bool:
+    """Whether this fills the dimensions of its operand up to whole tiles, or takes that away again."""
+    return (
+        made.opcode == "custom-call"
+        and bool(made.operands)
+        and "ZeroCrop" in made.attributes.get("custom_call_target", "")
+    )
 
 
 def _packed_operands(made: Instruction) -> tuple[Instruction, ...] | None:
@@ -71,7 +89,7 @@ def _packed_operands(made: Instruction) -> tuple[Instruction, ...] | None:
         return tuple(operands)
     if opcode == "constant" or (opcode == "broadcast" and operands[0].opcode == "constant"):
         return ()
-    if opcode == "custom-call" and "ZeroCrop" in made.attributes.get("custom_call_target", ""):
+    if is_filled_up(made):
         return tuple(operands[:1])
     if opcode == "custom-call" and not operands:
         return ()

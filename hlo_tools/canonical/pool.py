@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from ..collectives import Collective, CollectiveLedger
 from ..mesh_axes import Axes
 from .invariance import Unchanged, is_loop_invariant
-from .rounded import is_rounded
+from .read_as import read_as
 from .zero_padded import is_zero_padded
 
 # Rows that are tried as partners of one row where a rewrite has to search: more than the loops of a training step hold,
@@ -38,7 +38,7 @@ class Entry:
     _bodies: Unchanged = field(default_factory=dict, repr=False)
     _padded: bool | None = field(default=None, repr=False)
     _invariant: bool | None = field(default=None, repr=False)
-    _rounded: bool | None = field(default=None, repr=False)
+    _read_as: str | None = field(default=None, repr=False)
 
     @property
     def whole(self) -> bool:
@@ -63,11 +63,11 @@ class Entry:
         return self._invariant
 
     @property
-    def rounded(self) -> bool:
-        """Whether its result is only read in products of bfloat16."""
-        if self._rounded is None:
-            self._rounded = self.row.instruction is not None and is_rounded(self.row.instruction)
-        return self._rounded
+    def read_as(self) -> str:
+        """The narrower type that every reader converts its result to; empty where there is none."""
+        if self._read_as is None:
+            self._read_as = (self.row.instruction is not None and read_as(self.row.instruction)) or ""
+        return self._read_as
 
     def take(self, executions: int) -> Share:
         self.left -= executions

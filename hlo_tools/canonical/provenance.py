@@ -43,7 +43,7 @@ def summands(results: Iterable[Instruction | None]) -> Iterator[list[Instruction
 
 def _additions_after(result: Instruction) -> Iterator[Instruction]:
     """The additions that a value runs into, through moves and through further additions, while it has one reader."""
-    for value in _readers(result):
+    for value in readers(result):
         if value.opcode == "add":
             yield value
         elif not _is_cut(value) and value.opcode not in MOVES:
@@ -52,7 +52,7 @@ def _additions_after(result: Instruction) -> Iterator[Instruction]:
 
 def cut_of(result: Instruction) -> tuple[int, ...]:
     """What a value is cut by before it is added to another: results with the same cut keep the same part."""
-    for value in _readers(result):
+    for value in readers(result):
         if _is_cut(value):
             return tuple(id(start) for start in value.operands[1:])
         if value.opcode not in MOVES:
@@ -64,7 +64,7 @@ def _is_cut(value: Instruction) -> bool:
     return value.opcode == "dynamic-slice"
 
 
-def _readers(value: Instruction) -> Iterator[Instruction]:
+def readers(value: Instruction) -> Iterator[Instruction]:
     """The one that reads a value, the one that reads that, and so on while there is just one."""
     for _ in range(_MAX_STEPS):
         users = value.users

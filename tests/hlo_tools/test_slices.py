@@ -79,6 +79,26 @@ def test_transfers_between_slices(kind: str, canonical_kind: str, elements: int,
     assert part.axes == ("data:(1)2",)
 
 
+@pytest.mark.parametrize(
+    ("target", "axes", "groups"),
+    [
+        (
+            "{{100000,200000},{100001,200001},{100003,200003},{100002,200002}}",
+            ("data",),
+            ((0, 4), (1, 5), (2, 6), (3, 7)),
+        ),
+        ("{{100000,100001,200000,200001},{100003,100002,200003,200002}}", None, ((0, 1, 4, 5), (2, 3, 6, 7))),
+        ("{{100000:100003,200000:200003}}", ("data", "fsdp"), ((0, 1, 3, 2, 4, 5, 7, 6),)),
+    ],
+)
+def test_groups_that_are_listed(target: str, axes: object, groups: object) -> None:
+    """Every all-to-all lists its groups, and so does what takes several devices of a slice."""
+    (row,) = canonical(parse_hlo(module(send("ALL_TO_ALL", target))), MESH).rows
+    assert (row.kind, row.groups, row.between_slices) == ("all-to-all", groups, True)
+    assert axes is None or row.axes == axes
+    assert row.ring_bytes == 32 * (len(groups[0]) - 1) // len(groups[0])  # type: ignore[index]
+
+
 def test_device_to_device_between_slices() -> None:
     line = send("ONE_TO_ONE", "{{100000->200000},{100003->200002}}")
     (row,) = read(line).rows
@@ -89,7 +109,10 @@ def test_device_to_device_between_slices() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ['"{1,2}x{0:9}"', '"{1,9}x{0:3}"', '"nonsense"', '"{1,2}x{:}"', '"{1,2}x{0:99999999999}"', '"{0:99999}x{0:99999}"'],
+    [
+        *('"{1,2}x{0:9}"', '"{1,9}x{0:3}"', '"nonsense"', '"{1,2}x{:}"', '"{1,2}x{0:99999999999}"'),
+        *('"{0:99999}x{0:99999}"', "{{100000,300000}}", "{{},{100000}}", "{{100000:999999999999}}", "{{:}}"),
+    ],
 )
 def test_targets_that_name_no_known_devices_have_no_axes(target: str) -> None:
     (row,) = read(send("ALL_REDUCE", target)).rows

@@ -3,7 +3,8 @@
 Spellings keep executions and elements: `widened`, `narrowed`, `sum_spelling`, `gather_as_sum`. The others change how
 often something is communicated, and each asks for evidence in the partitioned program: `hoisted` and `accumulated`
 relate one row to one further out; `duplicate`, `reassociated` and `dead` remove rows. `combined` only marks arrays that
-travel together, `hierarchical` those that cross slices in steps, `scattered` splits one sum over two axes in two.
+travel together, `hierarchical` those that cross slices in steps, `scattered` splits one sum over two axes in two, and
+`nested` makes one of two.
 """
 
 from collections.abc import Callable

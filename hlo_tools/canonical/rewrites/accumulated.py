@@ -16,17 +16,22 @@ from ..pool import Entry
 from ..relation import Relation
 from .sum_spelling import SUMS
 
+NAME = "accumulated"
 FORMULA = "m * k executions of S elements -> 1 of k * S"
-_RELATION = Relation(("accumulated",), FORMULA)
+_RELATION = Relation((NAME,), FORMULA)
 
 
 def accumulated(old: Entry, new: Entry) -> Relation | None:
     """The relation of a sum inside a loop to one further out."""
     if old.key.kind not in SUMS or new.key.kind not in SUMS or old.key.axes != new.key.axes:
         return None
-    if new.row.loop_depth >= old.row.loop_depth or not old.key.each or new.key.each % old.key.each:
+    if new.row.loop_depth >= old.row.loop_depth:
         return None
-    stacked = new.key.each // old.key.each
-    if old.row.count % (new.row.count * stacked):
-        return None
-    return _RELATION
+    return _RELATION if fits(old.key.each, old.row.count, new.key.each, new.row.count) else None
+
+
+def fits(each: int, count: int, each_outside: int, count_outside: int) -> bool:
+    """Whether `count` executions of `each` elements can be added up or stacked to those outside."""
+    if not each or each_outside % each:
+        return False
+    return count % (count_outside * (each_outside // each)) == 0

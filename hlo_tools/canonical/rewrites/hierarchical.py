@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...collectives import Collective
 
 JOINT = "+"
-"""Between the names of the steps in the name of their row; no instruction has it in its name."""
+"""Between the names of the steps (or parts) in the name of their row; no instruction has it in its name."""
 
 
 def was_in_steps(row: Collective) -> bool:

@@ -8,10 +8,10 @@ all uses are slices of 1/n that differ within a group of the first and agree wit
 
 from __future__ import annotations
 
-from ...collectives import Collective
 from ...only_sliced import is_only_sliced
 from ...replica_groups import Groups
 from ..combined import part_number
+from ..grid import are_factors
 from ..pool import Entry
 
 NAME = "scattered"
@@ -19,13 +19,14 @@ FORMULA = "n elements over both axes -> n over the one, n / its size over the ot
 
 
 def scattered(old: Entry, inner: Entry, outer: Entry) -> bool:
-    """Whether a sum may have become a reduce-scatter `inner` and an all-reduce `outer` of what that leaves."""
+    """Whether a sum may have become a reduce-scatter `inner` and an all-reduce `outer` of what that leaves, alone or
+    with more; how many elements that are is the caller's to count."""
     row = old.row
     if (old.key.kind, inner.key.kind, outer.key.kind) != ("all-reduce", "reduce-scatter", "all-reduce"):
         return False
-    if inner.key.each != old.key.each or outer.key.each * inner.row.group_size != old.key.each:
+    if inner.key.each != old.key.each:
         return False
-    if row.instruction is None or not _are_factors(row, inner.row, outer.row):
+    if row.instruction is None or not are_factors(row, inner.row, outer.row):
         return False
     pairs = zip(row.groups, row.own_groups or row.groups, strict=True)
     own = {device: mine for group, numbers in pairs for device, mine in zip(group, numbers, strict=True)}
@@ -36,17 +37,3 @@ def scattered(old: Entry, inner: Entry, outer: Entry) -> bool:
     return is_only_sliced(
         row.instruction, numbered(inner.row.groups), inner.row.group_size, part_number(row), numbered(outer.row.groups)
     )
-
-
-def _are_factors(whole: Collective, inner: Collective, outer: Collective) -> bool:
-    """Whether each group of the whole is a grid: a group of `inner` for each row, one of `outer` for each column."""
-    if inner.group_size * outer.group_size != whole.group_size:
-        return False
-    of_whole = {device: number for number, group in enumerate(whole.groups) for device in group}
-    rows = {device: number for number, group in enumerate(inner.groups) for device in group}
-    columns = {device: number for number, group in enumerate(outer.groups) for device in group}
-    if of_whole.keys() != rows.keys() or rows.keys() != columns.keys():
-        return False
-    if any(len({of_whole[device] for device in group}) != 1 for group in (*inner.groups, *outer.groups)):
-        return False
-    return len({(rows[device], columns[device]) for device in of_whole}) == len(of_whole)

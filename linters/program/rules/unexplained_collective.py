@@ -2,8 +2,8 @@
 
 ## What it does
 Maps the partitioned program's collectives to those of the optimised one by named rewrites (combined, hoisted out of a
-loop, promoted to f32, rounded to bf16 before the product that reads bf16, reduce-scatter written as all-reduce and
-slice, ...). Each rewrite is exact; elements that are left over on either side are reported.
+loop, promoted to f32, converted before it travels, reduce-scatter written as all-reduce and slice, run in steps inside
+TPU slices and between them, ...). Each rewrite is exact; elements that are left over on either side are reported.
 
 ## Why is this bad?
 The partitioned program says what was asked for, the optimised one says what runs. A remainder is work that the
@@ -13,8 +13,9 @@ compiler added, or lost.
 A compiler that turns one all-gather into two because of a layout change leaves a remainder of one all-gather.
 
 ## Use instead
-Compare `contract-lint hlo collectives --stage partitioned` with `--stage optimized`; if the compiler is right, accept
-the finding as a deviation.
+Keep the programs with `contract-lint capture CONTRACT --target T -o DIR`. Compare
+`contract-lint hlo collectives DIR --stage partitioned` with `--stage optimized`; if the compiler is right, accept the
+finding as a deviation.
 
 ## References
 - https://openxla.org/xla/hlo_passes
@@ -56,8 +57,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             expected="a remainder of 0 elements",
             found=f"a remainder of {elements:,} elements",
             evidence=shown(left[kind, axes]),
-            help="`contract-lint hlo collectives CAPTURE --stage partitioned`, then `--stage optimized`, list both "
-            "with their dtypes and places; accept it as a deviation if the compiler is right",
+            help=f"`contract-lint capture {evidence.loaded.path} --target {evidence.target} -o DIR` keeps both; "
+            f"`contract-lint hlo collectives DIR --step {evidence.name} --stage partitioned`, then `--stage optimized` "
+            "list them with their dtypes and places; accept it as a deviation if the compiler is right",
             details={"kind": kind, "axes": list(axes)},
         )
 

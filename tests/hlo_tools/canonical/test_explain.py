@@ -60,6 +60,53 @@ def gather_read(module: Text, lines: str, dtype: str = "f32") -> str:
     )
 
 
+CONVERTED = {
+    "f16": "  ROOT %n = f16[8] convert(%g)",
+    "f8e4m3fn": "  ROOT %n = f8e4m3fn[8] convert(%g)",
+    "s8": "  ROOT %n = s8[8] convert(%g)",
+    "bf16": "  %p = f32[6] slice(%g), slice={[0:6]}\n  %n = bf16[6] convert(%p)\n  %zero = f32[] constant(0)\n"
+    "  %q = f32[12] pad(%g, %zero), padding=2_2\n  %m = bf16[12] convert(%q)\n"
+    "  ROOT %t = (bf16[6], bf16[12]) tuple(%n, %m)",
+}
+NOT_CONVERTED = {
+    "another type": "  ROOT %n = f16[8] convert(%g)",
+    "two types": "  %n = bf16[8] convert(%g)\n  %m = f16[8] convert(%g)\n  ROOT %t = (bf16[8], f16[8]) tuple(%n, %m)",
+    "widened": "  ROOT %n = f64[8] convert(%g)",
+    "computed with": "  %d = f32[8] add(%g, %y)\n  ROOT %n = bf16[8] convert(%d)",
+    "used as a start": "  %i = s32[] constant(0)\n  ROOT %n = f32[2] dynamic-slice(%y, %g), dynamic_slice_sizes={2}",
+}
+
+
+def test_narrowed_to_whatever_all_readers_convert_to(ledger: Ledger, module: Text) -> None:
+    for dtype, lines in CONVERTED.items():
+        found = explain(ledger(gather_read(module, lines)), ledger(gather_read(module, lines, dtype)))
+        assert found.complete and found.used() == {"narrowed": 1}, dtype
+        assert found.dtypes("narrowed") == (dtype,)
+    for name, lines in NOT_CONVERTED.items():
+        found = explain(ledger(gather_read(module, lines)), ledger(gather_read(module, lines, "bf16")))
+        assert "narrowed" not in found.used() and found.remainder_elements == 16, name
+
+
+def test_narrowed_among_arrays_that_travel_together(ledger: Ledger, module: Text) -> None:
+    """One tuple of two types: each array is explained by its own readers, and a third one is no part of either."""
+    head = "  %x = f32[4] parameter(0)\n  %y = f32[8] parameter(1)\n"
+    read = "  %n = bf16[8] convert(%h)\n  ROOT %t = (f32[8], bf16[8]) tuple(%g, %n)"
+    before = module(
+        head + f"  %g = f32[8] all-gather(%x), {GATHER}\n  %h = f32[8] all-gather(%x), {GATHER}\n" + read,
+        "(f32[8], bf16[8])",
+        "f32[4], y: f32[8]",
+    )
+
+    def combined(arrays: str, shapes: str) -> str:
+        lines = f"  %n = bf16[4] convert(%x)\n  ROOT %g = ({shapes}) all-gather({arrays}), {GATHER}"
+        return module(head + lines, f"({shapes})", "f32[4], y: f32[8]")
+
+    found = explain(ledger(before), ledger(combined("%x, %n", "f32[8], bf16[8]")))
+    assert found.complete and found.used() == {"combined": 2, "narrowed": 1}
+    extra = explain(ledger(before), ledger(combined("%x, %n, %n", "f32[8], bf16[8], bf16[8]")))
+    assert [(share.row.dtype, share.elements) for share in extra.appeared] == [("bf16", 8)] and not extra.vanished
+
+
 def test_narrowed_needs_readers_that_round(ledger: Ledger, module: Text) -> None:
     narrow = ledger(gather_read(module, ROUNDED["product"], "bf16"))
     for name, lines in ROUNDED.items():

@@ -156,3 +156,119 @@ def test_shards_that_do_not_make_up_the_array_are_a_remainder() -> None:
 
 def test_a_permute_of_something_else_aligns_nothing() -> None:
     assert not explained(sums(2048), aligned(permuted="%other")).complete
+
+
+OUTSIDE = "channel_id=2, replica_groups={{0,2},{1,3}}, use_global_device_ids=true, to_apply=%add"
+
+
+def scatters(*sizes: int) -> str:
+    """The partitioned program: one scatter over all devices for each array."""
+    arguments = ", ".join(f"x{i}: f32[{n}]" for i, n in enumerate(sizes))
+    lines = "".join(
+        f"  %x{i} = f32[{n}] parameter({i})\n"
+        f"  %s{i} = f32[{n // 4}] reduce-scatter(%x{i}), dimensions={{0}}, {EVERYWHERE}, to_apply=%add\n"
+        for i, n in enumerate(sizes)
+    )
+    return module(4, arguments, lines + END)
+
+
+def scattered(size: int = 2048, filled: int = 0, taken: int = 2, before: str = "") -> str:
+    """One slice's program: a sum of which each device takes its part, and a scatter between slices of that part.
+
+    The part is filled up to `filled` elements, if any.
+    """
+    part = size // taken
+    lines = (
+        f"  %x0 = f32[{size}] parameter(0)\n{before}  %in = f32[{size}] all-reduce(%x0), {INSIDE}, to_apply=%add\n"
+        "  %me = u32[] partition-id()\n"
+        f"  %part = f32[{part}] dynamic-slice(%in, %me), dynamic_slice_sizes={{{part}}}\n"
+    )
+    if filled:
+        lines += f'  %full = f32[{filled}] custom-call(%part), custom_call_target="ZeroCrop"\n'
+    operand, sent = ("%full", filled) if filled else ("%part", part)
+    shape = f"f32[{sent}]"
+    return module(2, f"x0: f32[{size}]", lines + exchange("REDUCE_SCATTER", operand, shape, f"f32[{sent // 2}]") + END)
+
+
+@pytest.mark.parametrize(("size", "filled"), [(2048, 0), (40, 256), (3000, 1536)])
+def test_a_scatter_in_two_steps(size: int, filled: int) -> None:
+    found = explained(scatters(size), scattered(size, filled))
+    assert found.complete and found.used() == {"hierarchical": 1}, found.as_json()
+    (step,) = found.steps
+    assert step.elements_before == step.elements_after == size
+    assert step.after[0].row.kind == "reduce-scatter" and step.after[0].row.axes == ("data", "fsdp")
+
+
+def test_a_scatter_of_another_part_is_a_remainder() -> None:
+    assert not explained(scatters(2048), scattered(2048, taken=4)).complete
+
+
+def test_a_further_sum_within_slices_is_a_remainder() -> None:
+    further = f"  %more = f32[2048] all-reduce(%x0), {INSIDE}, to_apply=%add\n"
+    found = explained(scatters(2048), scattered(before=further))
+    assert [(share.row.name, share.elements) for share in found.appeared] == [("more", 2048)] and not found.vanished
+
+
+def test_steps_that_are_asked_for_one_by_one_stay_apart() -> None:
+    inside = EVERYWHERE.replace("{{0,1,2,3}}", "{{0,1},{2,3}}") + ", to_apply=%add"
+    asked = module(
+        4,
+        "x0: f32[2048]",
+        f"  %x0 = f32[2048] parameter(0)\n  %a = f32[2048] all-reduce(%x0), {inside}\n"
+        "  %me = u32[] partition-id()\n  %p = f32[1024] dynamic-slice(%a, %me), dynamic_slice_sizes={1024}\n"
+        f"  %b = f32[512] reduce-scatter(%p), dimensions={{0}}, {OUTSIDE}\n" + END,
+    )
+    found = explained(asked, scattered())
+    assert found.complete and "hierarchical" not in found.used(), found.as_json()
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_packed_sums_that_cross_slices_only(packing: str) -> None:
+    """No step within a slice: the mesh has one device of each on this axis."""
+    asked = sums(1280, 768).replace(EVERYWHERE, OUTSIDE.removesuffix(", to_apply=%add"))
+    lines = TWO + PACKINGS[packing] + exchange("ALL_REDUCE", "%whole", "f32[2048]") + END
+    found = explained(asked, module(2, TWO_ARGUMENTS, lines))
+    assert found.complete and found.used() == {"combined": 2}, found.as_json()
+    third = explained(asked.replace("768", "512"), module(2, TWO_ARGUMENTS, lines))
+    assert [share.elements for share in third.appeared] == [768]
+
+
+RING = "{{0,1},{1,2},{2,3},{3,0}}"
+BRANCHES = """%of_first (p: f32[8]) -> f32[8] {
+  %p = f32[8] parameter(0)
+  ROOT %r = f32[8] collective-permute(%p), channel_id=5, source_target_pairs={{0,1}}
+}
+%of_second (q: f32[8]) -> f32[8] {
+  %q = f32[8] parameter(0)
+  ROOT %s = f32[8] collective-permute(%q), channel_id=5, source_target_pairs={{0,1}}
+}
+"""
+
+
+def permuted(of: str, operand: str = "%x0", pairs: str = "{{100001->200000},{200001->100000}}") -> str:
+    """One slice's program: a permute within it, the same for all or one for each, and a transfer between slices."""
+    within = {
+        "every slice": f"  %kept = f32[8] collective-permute({operand}), channel_id=5, "
+        "source_target_pairs={{0,1}}\n",
+        "each slice": '  %slice = s32[] custom-call(), custom_call_target="SliceId"\n'
+        f"  %kept = f32[8] conditional(%slice, {operand}, {operand}), branch_computations={{%of_first, %of_second}}\n",
+    }[of]
+    sent = exchange("ONE_TO_ONE", "%x0", "f32[8]").replace('"{1,2}x{0:1}"', pairs)
+    head = "  %x0 = f32[8] parameter(0)\n  %y = f32[8] negate(%x0)\n"
+    return module(2, "x0: f32[8]", head + within + sent + END).replace("ENTRY", BRANCHES + "ENTRY")
+
+
+@pytest.mark.parametrize("of", ["every slice", "each slice"])
+def test_a_permute_within_slices_and_between_them(of: str) -> None:
+    lines = "  %x0 = f32[8] parameter(0)\n" + (
+        f"  %p = f32[8] collective-permute(%x0), channel_id=1, source_target_pairs={RING}\n"
+    )
+    asked = module(4, "x0: f32[8]", lines + END)
+    found = explained(asked, permuted(of))
+    assert found.complete and found.used() == {"hierarchical": 1}, found.as_json()
+    (step,) = found.steps
+    assert step.after[0].row.groups == ((0, 1), (1, 2), (2, 3), (3, 0))
+    of_another_value = explained(asked, permuted(of, "%y"))
+    sends_twice = explained(asked, permuted(of, pairs="{{100000->200000},{200001->100000}}"))
+    for other in (of_another_value, sends_twice):
+        assert len(other.appeared) == 1 and other.appeared[0].elements == 8 and not other.vanished

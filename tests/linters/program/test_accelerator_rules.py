@@ -251,7 +251,8 @@ def test_what_no_rewrite_explains_is_told_for_each_side(tmp_path: Path) -> None:
         "all-gather over fsdp: 1 execution (128 elements, f32) of the partitioned program and "
         "1 execution (128 elements, bf16) of the optimised one are left over, and no known rewrite explains them"
     )
-    assert finding.help is not None and "hlo collectives CAPTURE --stage partitioned" in finding.help
+    assert finding.help is not None and "--stage partitioned`" in finding.help
+    assert f"contract-lint capture {finding.location.path} --target" in finding.help  # type: ignore[union-attr]
 
 
 def accumulating(between: str, inside: bool) -> str:

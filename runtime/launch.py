@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import selectors
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from threading import Thread
 
+from .folders import temporary_folder
+from .guarded import Guarded
 from .request import ChildFailure, ChildReport, ChildRequest, ChildResult
 from .targets import target
 
@@ -34,6 +33,7 @@ JAX_ALLOWED = (
 _COMPILER_VARIABLE = re.compile(
     r"(?:JAX|XLA|TF|TPU|LIBTPU|PJRT|ALLOW_MULTIPLE_LIBTPU)_|CUDA_VISIBLE_DEVICES$|PYTHONHASHSEED$"
 )
+WORKER = f"{__package__}.worker"
 DEFAULT_TIMEOUT = 1800.0
 """Seconds a child may take."""
 _TAIL = 12
@@ -56,16 +56,14 @@ def run_child(
 ) -> ChildResult:
     """Start a fresh Python for a request and wait for it.
 
-    The child leads its own process group, which is killed at the time limit and on KeyboardInterrupt. Whatever happens
-    to the child is a ChildFailure with a sentence; `on_progress` gets a line for every phase.
+    It and everything it started are ended when it is done, at the time limit, and when this process is interrupted or
+    dies. Whatever happens to the child is a ChildFailure with a sentence; `on_progress` gets a line for every phase.
     """
-    with tempfile.TemporaryDirectory(prefix="contract-lint-") as folder:
-        work = Path(folder)
+    with temporary_folder() as work:
         (work / "request.json").write_text(request.model_dump_json())
         reader, writer = os.pipe()
         report = work / "report.json"
-        command = [python or sys.executable, "-P", "-X", "faulthandler", "-m", f"{__package__}.worker"]
-        command += [str(work / "request.json"), str(report), str(writer)]
+        arguments = [str(work / "request.json"), str(report), str(writer)]
         heard: list[str] = []
 
         def tell(line: str) -> None:
@@ -74,30 +72,25 @@ def run_child(
                 on_progress(line)
 
         with open(work / "stdout", "ab+") as out, open(work / "stderr", "ab+") as err:
+            environment = child_environment(request.target)
             try:
-                child = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
-                    env=child_environment(request.target),
-                    pass_fds=[writer],
-                    start_new_session=True,
-                )
+                child = Guarded(WORKER, arguments, work, environment, python, [writer], stdout=out, stderr=err)
             except OSError as error:
                 os.close(reader)
+                message = f"cannot start {python or sys.executable}: {error.strerror}"
+                return ChildResult(None, ChildFailure(message=message))
+            finally:
                 os.close(writer)
-                return ChildResult(None, ChildFailure(message=f"cannot start {command[0]}: {error.strerror}"))
-        os.close(writer)
         try:
-            in_time = _wait(child, reader, tell, timeout, report)
+            in_time = _wait(child.process, reader, tell, timeout, report)
         finally:
-            _kill_group(child, report.is_file())
+            # Once the report is there, nothing depends on the end of the child.
+            child.end(wait=not report.is_file())
             os.close(reader)
         if not in_time:
             message = f"the child process for {request.target} was stopped after {timeout:g} s{_during(heard)}"
             return ChildResult(None, ChildFailure(message=message, help="give it more time with --timeout SECONDS"))
-        return _result(request, work, child.returncode, heard)
+        return _result(request, work, child.process.returncode, heard)
 
 
 def _during(heard: list[str]) -> str:
@@ -159,15 +152,3 @@ def _wait(child: subprocess.Popen[bytes], reader: int, tell: Progress, timeout: 
             return False
         time.sleep(0.02)
     return True
-
-
-def _kill_group(child: subprocess.Popen[bytes], reported: bool) -> None:
-    """End the child and everything it started."""
-    # Neither is possible once the whole group has ended.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    if reported:
-        # Clearing the memory of hundreds of devices takes the system a while, and nothing depends on it.
-        Thread(target=child.wait, daemon=True).start()
-    else:
-        child.wait()

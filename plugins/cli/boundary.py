@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
 import os
 import re
@@ -10,9 +12,13 @@ from pathlib import Path
 
 import click
 
+from . import signals
+
 USAGE, BUG = 2, 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+_NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO))
+"""Errors of a disk or device, which no code of ours can avoid."""
 LONGEST = 4_000
 """Characters of a message that are shown."""
 LONGEST_WORD = 240
@@ -22,28 +28,53 @@ LONGEST_WORD = 240
 def run(group: click.Group, argv: list[str] | None = None) -> int:
     """Run `group` and return the exit code: 0 clean, 1 findings, 2 wrong usage or unreadable input, 3 our own bug.
 
-    130 follows an interrupt, 141 a reader that closed our output early, as a shell would say it.
+    130 follows an interrupt, 143 SIGTERM, 129 a terminal that was closed, 141 a reader that closed our output early, as
+    a shell would say it.
     """
     _lenient_streams()
     arguments = sys.argv[1:] if argv is None else argv
     try:
-        result = group.main(args=arguments, prog_name="contract-lint", standalone_mode=False)
-        sys.stdout.flush()
+        with signals.raising():
+            result = group.main(args=arguments, prog_name="contract-lint", standalone_mode=False)
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
+    except signals.Ended as end:
+        _say(f"ended by {end.name}")
+        return end.exit_code
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
         _usage(error)
         return USAGE
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
+        _say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The interpreter flushes standard output once more at exit; give it a place where that works.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            return _failed(error, _debug(arguments))
+        _silence()
+        return _failed(_no_room(error), _debug(arguments))
     except Exception as error:
         return _failed(error, _debug(arguments))
+
+
+def _silence() -> None:
+    """The interpreter flushes standard output once more at exit; give it a place where that works."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _no_room(error: OSError) -> Exception:
+    from ...contracts.errors import ContractLintError
+    from ...contracts.finding import Location
+
+    place = Location(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else None
+    what = "cannot be written" if place else "the output or a temporary file cannot be written"
+    return ContractLintError(
+        f"{what}: {error.strerror}", place, "make room there; temporary files go where TMPDIR says"
+    )
 
 
 def _usage(error: click.ClickException) -> None:
@@ -51,7 +82,7 @@ def _usage(error: click.ClickException) -> None:
 
     shown = io.StringIO()
     error.show(shown)
-    click.echo(folded(shown.getvalue()), err=True, nl=False)
+    _say(folded(shown.getvalue()).removesuffix("\n"))
 
 
 def _failed(error: Exception, debug: bool) -> int:
@@ -65,7 +96,7 @@ def _failed(error: Exception, debug: bool) -> int:
         traceback.print_exception(error)
     said = many_lines(cut(_short_words(str(error)), LONGEST))
     if isinstance(error, ContractLintError):
-        click.echo(folded(f"error: {said}", "  "), err=True)
+        _say(folded(f"error: {said}", "  "))
         return error.exit_code
     from ... import __version__
 
@@ -74,8 +105,13 @@ def _failed(error: Exception, debug: bool) -> int:
         f"This is a bug in contract-lint {__version__}, not in your code. Please report it with the command you ran, "
         "the contract, and the output of the same command with CONTRACT_LINT_DEBUG=1."
     )
-    click.echo(folded(text), err=True)
+    _say(folded(text))
     return BUG
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):  # standard error may be what is full or gone; the exit code says it too
+        click.echo(text, err=True)
 
 
 def _short_words(text: str) -> str:
@@ -102,7 +138,10 @@ def _debug(arguments: list[str]) -> bool:
 
 
 def _lenient_streams() -> None:
-    """A terminal that cannot show a character gets its escape, not an exception."""
+    """A terminal that cannot show a character gets its escape, not an exception; a closed stream a place that works."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - it stays open
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 from ...contracts.errors import ContractLintError
 from ...contracts.load import LoadedContract, load_contract
+from ...runtime.folders import temporary_folder
+from ...runtime.guarded import Guarded
 from ...runtime.launch import child_environment
 from .targets import chosen_targets, require_jax
 
@@ -33,23 +33,15 @@ def train(
     name = chosen_targets(loaded, () if target is None else (target,))[0]
     request = {"target": name, "axes": _axes(loaded, name), "args": _arguments(loaded), "steps": steps}
     require_jax(python)
-    command = [python or sys.executable, "-P", "-m", MODULE, json.dumps(request)]
-    with TemporaryFile("w+", errors="replace") as stderr:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            env=child_environment(name),
-        )
+    with temporary_folder() as folder, open(folder / "stderr", "w+", errors="replace") as stderr:
+        streams = {"stdout": subprocess.PIPE, "stderr": stderr, "text": True}
+        child = Guarded(MODULE, [json.dumps(request)], folder, child_environment(name), python, **streams)
         try:
-            for line in child.stdout or ():
+            for line in child.process.stdout or ():
                 yield json.loads(line)
-            code = child.wait()
+            code = child.process.wait()
         finally:
-            child.kill()
-            child.wait()
+            child.end()
         stderr.seek(0)
         said = stderr.read()
     if code != 0:

@@ -11,12 +11,18 @@ import json
 import sys
 from typing import Any
 
+from ...contracts.errors import ContractLintError
 from ..targets import target
 
 
 def main(request: dict[str, Any]) -> int:
     """Train; the exit code."""
     chosen = target(request["target"])
+    try:
+        chosen.require()
+    except ContractLintError as error:
+        print(error, file=sys.stderr)
+        return 2
     chosen.configure()
     from ..build import make_mesh
     from ..request import MeshRequest, StepFailure

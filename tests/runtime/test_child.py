@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from contract_lint.runtime.launch import JAX_ALLOWED, child_environment, run_chi
 from contract_lint.runtime.request import ChildResult, MeshRequest, StepRequest
 
 from .conftest import HERE, child_request, line_at
+from .processes import alive, eventually
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,22 +34,7 @@ def test_time_limit_kills_the_whole_group(tmp_path: Path) -> None:
     assert time.monotonic() - start < 20
     assert result.error is not None and "stopped after 1 s" in result.error
     pid = int(pid_file.read_text())
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and _alive(pid):
-        time.sleep(0.05)
-    assert not _alive(pid)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        return not Path("/proc").is_dir()
-    return state != "Z"
+    assert eventually(lambda: not alive(pid))
 
 
 def test_death_by_signal_is_told_with_its_last_words(tmp_path: Path) -> None:
@@ -211,4 +196,4 @@ def test_keyboard_interrupt_kills_the_child(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_child(child_request(tmp_path / "out", ["linear"]), interrupt, timeout=60, python=python)
-    assert not _alive(int(pid_file.read_text()))
+    assert not alive(int(pid_file.read_text()))

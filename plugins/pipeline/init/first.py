@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ....contracts.errors import ContractLintError
@@ -13,6 +12,7 @@ from ....contracts.finding import Finding, Location
 from ....contracts.key import Key
 from ....contracts.load import load_contract
 from ....runtime.contract import adopt
+from ....runtime.folders import temporary_folder
 from ..judged import judged
 from ..report import Report
 from .bound import bound
@@ -51,8 +51,8 @@ def first_contract(
     """
     tell = say or (lambda _: None)
     look = Look(entry, out, target, args or {}, reference_args or {}, path, mesh, python, timeout)
-    with TemporaryDirectory(prefix="contract-lint-") as folder:
-        looked = look.at_the_step(Path(folder), run, tell)
+    with temporary_folder() as folder:
+        looked = look.at_the_step(folder, run, tell)
         step: dict[str, Any] = {"entry": entry}
         if path:
             step["path"] = [Path(os.path.relpath(each, out.parent)).as_posix() for each in path]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -129,10 +130,29 @@ def test_interrupt_is_130(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_closed_pipe_is_quiet(tmp_path: Path, cli: Run) -> None:
     done = subprocess.run(
-        f"{__import__('sys').executable} -m contract_lint schema | head -c 10",
+        f"{sys.executable} -m contract_lint schema | head -c 10",
         shell=True,
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.stderr == "" and len(done.stdout) == 10
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [("schema",), ("--help",), ("targets", "--format", "json")])
+def test_a_full_disk_is_a_sentence(arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "contract_lint", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the output or a temporary file cannot be written: No space left on device\n")
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), ("2>&-", 0), (">&- 2>&-", 0)])
+def test_closed_streams_change_nothing(closed: str, code: int) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m contract_lint rules {closed}", shell=True, capture_output=True, text=True
+    )
+    assert done.returncode == code and done.stderr == ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import platform
 import shutil
@@ -14,7 +16,9 @@ from .. import __version__
 from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
 from ..contracts.manifest import Manifest, Provenance
-from .cache import CaptureCache, request_key, tool_folder
+from .cache import CaptureCache, request_key
+from .cache_places import cache_places
+from .folders import made, removed, sweep
 from .launch import DEFAULT_TIMEOUT, Progress, child_environment, run_child
 from .request import ChildRequest, ChildResult, MeshRequest, StepRequest
 from .targets import Effort
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from ..contracts.load import LoadedContract
     from ..contracts.model import Contract
 
+_TRIES = 16
 _ROOT_MARKS = ("pyproject.toml", ".git", "setup.py", "setup.cfg")
 
 
@@ -38,13 +43,15 @@ def capture_contract(
     cache: bool = True,
     on_progress: Progress | None = None,
     effort: Effort | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Capture steps of a contract (default: all) for one target and return the capture's folder.
 
-    `out`: the folder to write, None for one below `.contract-lint`. `run_steps` > 0 also executes the steps that
+    `out`: the folder to write, None for one where captures are kept. `run_steps` > 0 also executes the steps that
     often. `effort`: how hard the compiler tries, None the target's default. `python`: the interpreter the user's code
-    runs in. `timeout` in seconds. With `cache`, an unchanged capture is used again. Raises ContractLintError for a step
-    or target that does not exist, for a folder that is no capture, and for whatever goes wrong in the child.
+    runs in. `timeout` in seconds. With `cache`, an unchanged capture is used again. `cache_dir`: where captures are
+    kept, None for `.contract-lint` in the project. Raises ContractLintError for a step or target that does not exist,
+    for a folder that is no capture, and for whatever goes wrong in the child.
     """
     contract = loaded.contract
     if contract is None:
@@ -53,22 +60,29 @@ def capture_contract(
     root = project_root(file)
     request = _request(loaded, contract, target, step_names, file, root, run_steps, effort)
     destination = _destination(out)
-    store = CaptureCache(root)
+    store = _cache(root, cache_dir, on_progress)
     key = request_key(request, python, child_environment(target, _settings()))
     found = store.find(key) if cache else None
     if found is None:
         fresh = store.fresh()
         try:
             result = run_child(request.model_copy(update={"out": str(fresh)}), on_progress, timeout, python)
-            found = _finished(result, loaded, fresh, store, key, cache, root, target)
+            found = _finished(result, loaded, fresh, store, key, cache, target)
         finally:
-            shutil.rmtree(fresh.parent, ignore_errors=True)
+            removed(fresh.parent)
     elif on_progress is not None:
         on_progress(f"unchanged since the last capture for {target}")
     return found if destination is None else _copied(found, destination)
 
 
-def adopt(loaded: LoadedContract, made: ChildRequest, result: ChildResult, python: str | None = None) -> Path | None:
+def adopt(
+    loaded: LoadedContract,
+    made: ChildRequest,
+    result: ChildResult,
+    python: str | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    say: Progress | None = None,
+) -> Path | None:
     """Keep a capture that was made before its contract was written as the one that the contract asks for.
 
     `made` is the request it comes from. Returns the capture's new place in the cache (the folder is moved there); None,
@@ -89,7 +103,7 @@ def adopt(loaded: LoadedContract, made: ChildRequest, result: ChildResult, pytho
     own = told.provenance.model_copy(update={"contract_digest": loaded.digest})
     manifest.write_text(told.model_copy(update={"provenance": own}).model_dump_json(indent=1) + "\n")
     key = request_key(request, python, child_environment(made.target, _settings()))
-    return CaptureCache(root).store(key, result.capture_dir, result.inputs)
+    return _cache(root, cache_dir, say).store(key, result.capture_dir, result.inputs)
 
 
 def _asked(request: ChildRequest) -> tuple[Any, ...]:
@@ -110,7 +124,6 @@ def _finished(
     store: CaptureCache,
     key: str,
     cache: bool,
-    root: Path,
     target: str,
 ) -> Path:
     if result.failure is not None:
@@ -118,10 +131,11 @@ def _finished(
         raise result.failure.as_error(location)
     if cache:
         return store.store(key, fresh, result.inputs)
-    last = tool_folder(root) / "captures" / target.replace(":", "-")
-    last.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(last, ignore_errors=True)
-    return Path(shutil.move(fresh, last))
+    return store.set_apart(fresh, target)
+
+
+def _cache(root: Path, chosen: str | os.PathLike[str] | None, say: Progress | None) -> CaptureCache:
+    return CaptureCache(cache_places(root, None if chosen is None else Path(chosen).absolute()), say)
 
 
 def project_root(file: Path) -> Path:
@@ -232,12 +246,25 @@ def _destination(out: str | Path | None) -> Path | None:
 
 
 def _copied(capture: Path, destination: Path) -> Path:
-    """A copy of a capture at `destination`, which is replaced in one rename."""
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    partial = destination.with_name(f".{destination.name}.{os.getpid()}")
-    shutil.rmtree(partial, ignore_errors=True)
-    shutil.copytree(capture, partial)
-    if destination.exists():
-        shutil.rmtree(destination)
-    partial.rename(destination)
+    """A copy of a capture at `destination`, put there in one rename: runs that write the same do not mix."""
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        sweep(destination.parent, f".{destination.name}-*")
+        partial = made(destination.parent, f".{destination.name}-")
+    except OSError as error:
+        place = Location(destination.as_posix())
+        raise ContractLintError(f"cannot be written: {error.strerror or error}", place) from None
+    try:
+        copy = shutil.copytree(capture, partial / "capture")
+        for attempt in range(_TRIES):
+            with contextlib.suppress(FileNotFoundError):  # nothing is there, or another run has just taken it away
+                destination.rename(partial / f"before-{attempt}")
+            try:
+                copy.rename(destination)
+                break
+            except OSError as error:  # another run was faster; the last one stays
+                if attempt == _TRIES - 1 or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+    finally:
+        removed(partial)
     return destination

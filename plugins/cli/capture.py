@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -28,6 +29,7 @@ def command(
     python: str | None,
     timeout: int | None,
     no_cache: bool,
+    cache_dir: str | None,
 ) -> None:
     """Trace, lower and compile the steps of CONTRACT and keep the result in DIR.
 
@@ -35,6 +37,7 @@ def command(
     folder for each.
     """
     from ..pipeline.capture import capture
+    from ..pipeline.settings import load_settings
     from .progress import progress
 
     if steps is not None and not run:
@@ -50,6 +53,7 @@ def command(
             python=python,
             timeout=timeout,
             effort=effort,
+            cache_dir=cache_dir or load_settings(Path.cwd()).cache_dir,
             say=say,
         )
     for folder in folders:

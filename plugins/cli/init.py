@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .options import python_option, timeout_option
+from .options import cache_dir_option, python_option, timeout_option
 
 
 @click.command("init")
@@ -29,6 +29,7 @@ from .options import python_option, timeout_option
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 @python_option
 @timeout_option
+@cache_dir_option
 def command(
     entry: str,
     words: tuple[str, ...],
@@ -42,6 +43,7 @@ def command(
     force: bool,
     python: str | None,
     timeout: int | None,
+    cache_dir: str | None,
 ) -> int:
     """Write a first contract for the step that ENTRY (module:function) builds.
 
@@ -56,6 +58,7 @@ def command(
     from ...runtime.adapters import adapter_for
     from ..pipeline.hlo import parse_mesh
     from ..pipeline.init import first_contract
+    from ..pipeline.settings import load_settings
     from .output import emit, folded
     from .progress import progress
 
@@ -94,7 +97,15 @@ def command(
     axes = dict(parse_mesh(mesh).axes) if mesh else None
     with progress() as say:
         report = first_contract(
-            out=file, target=target, mesh=axes, run=not no_run, python=python, timeout=timeout, say=say, **request
+            out=file,
+            target=target,
+            mesh=axes,
+            run=not no_run,
+            python=python,
+            timeout=timeout,
+            cache_dir=cache_dir or load_settings(Path.cwd()).cache_dir,
+            say=say,
+            **request,
         )
     code = emit(report, "text", None)
     ran = any(tables.run is not None for tables in report.tables)

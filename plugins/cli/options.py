@@ -46,7 +46,8 @@ output_option = click.option(
 
 
 def capture_options(command: Command) -> Command:
-    """How the steps are built and compiled: `--target`, `--effort`, `--python`, `--timeout`, `--no-cache`."""
+    """How the steps are built and compiled: `--target`, `--effort`, `--python`, `--timeout`, `--no-cache`,
+    `--cache-dir`."""
     for option in reversed(
         (
             click.option(
@@ -60,12 +61,19 @@ def capture_options(command: Command) -> Command:
             python_option,
             timeout_option,
             click.option("--no-cache", is_flag=True, help="Compile again even when nothing has changed."),
+            cache_dir_option,
         )
     ):
         command = option(command)
     return command
 
 
+cache_dir_option = click.option(
+    "--cache-dir",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Keep captures there.  [default: .contract-lint in the project]",
+)
 python_option = click.option(
     "--python", type=click.Path(dir_okay=False), metavar="EXE", help="Interpreter that has jax and your packages."
 )

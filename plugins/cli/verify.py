@@ -33,6 +33,7 @@ def command(
     python: str | None,
     timeout: int | None,
     no_cache: bool,
+    cache_dir: str | None,
     form: str,
     output: str | None,
     fail_on: FailOn | None,
@@ -51,6 +52,7 @@ def command(
     if steps is not None and not run:
         raise click.UsageError("--steps needs --run")
     making = {"--steps": steps, "--effort": effort, "--python": python, "--timeout": timeout, "--no-cache": no_cache}
+    making["--cache-dir"] = cache_dir
     useless = [name for name, value in making.items() if value]
     if capture_dir is not None and useless:
         raise click.UsageError(
@@ -69,6 +71,7 @@ def command(
             python=python,
             timeout=timeout,
             effort=effort,
+            cache_dir=cache_dir or settings.cache_dir,
             select=settings.select,
             ignore=settings.ignore,
             fail_on=settings.fail_on,

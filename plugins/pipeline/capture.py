@@ -29,18 +29,21 @@ def capture(
     python: str | None = None,
     timeout: float | None = None,
     effort: Effort | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> list[Path]:
     """Capture a contract's steps and return the folder of each target's capture.
 
     `out` is the folder of the one target's capture, or with several targets the folder that gets one below it for each
-    (`cpu-8`). `effort` is how hard the compiler tries, None each target's default. Raises ContractLintError for
-    whatever makes a capture impossible.
+    (`cpu-8`). `effort` is how hard the compiler tries, None each target's default. `cache_dir` is where captures are
+    kept. Raises ContractLintError for whatever makes a capture impossible.
     """
     loaded = load_contract(Path(path)).readable()
     names = chosen_targets(loaded, targets)
     return [
-        _capture_one(loaded, name, _folder(out, name, len(names)), run, steps, cache, python, timeout, effort, say)
+        _capture_one(
+            loaded, name, _folder(out, name, len(names)), run, steps, cache, python, timeout, effort, cache_dir, say
+        )
         for name in names
     ]
 
@@ -55,12 +58,13 @@ def capture_targets(
     python: str | None = None,
     timeout: float | None = None,
     effort: Effort | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> list[Capture]:
     """One capture for each target, read back, in the contract's order. Arguments and errors are those of `capture`."""
     names = chosen_targets(loaded, targets)
     return [
-        read_capture(_capture_one(loaded, name, None, run, steps, cache, python, timeout, effort, say))
+        read_capture(_capture_one(loaded, name, None, run, steps, cache, python, timeout, effort, cache_dir, say))
         for name in names
     ]
 
@@ -75,6 +79,7 @@ def _capture_one(
     python: str | None,
     timeout: float | None,
     effort: Effort | None,
+    cache_dir: str | os.PathLike[str] | None,
     say: Callable[[str], None] | None,
 ) -> Path:
     require_jax(python)
@@ -90,6 +95,7 @@ def _capture_one(
         timeout=timeout or DEFAULT_TIMEOUT,
         cache=cache,
         effort=effort,
+        cache_dir=cache_dir,
         on_progress=None if say is None else lambda phase: say(f"{name}: {phase}"),
     )
 

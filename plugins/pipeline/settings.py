@@ -32,9 +32,9 @@ class PerFile:
 class Settings:
     """Defaults of the command line; `root` is the folder of the nearest pyproject.toml they come from.
 
-    `baseline` is absolute. `traced`, `module_methods` and `context` are for Python source: functions that are traced
-    though nothing shows it, methods of modules that are traced by convention, and what is read to understand the files
-    that are checked. `requirements` is what the project declares of each package.
+    `baseline` and `cache_dir` are absolute. `traced`, `module_methods` and `context` are for Python source: functions
+    that are traced though nothing shows it, methods of modules that are traced by convention, and what is read to
+    understand the files that are checked. `requirements` is what the project declares of each package.
     """
 
     root: Path
@@ -50,6 +50,7 @@ class Settings:
     module_methods: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
     requirements: tuple[tuple[str, str], ...] = ()
+    cache_dir: str | None = None
 
     def with_options(
         self,
@@ -72,7 +73,8 @@ class Settings:
 
 LISTS = ("select", "ignore", "exclude", "traced", "module-methods", "context")
 FLAGS = ("root", "preview", "certain")
-KEYS = (*LISTS, "fail-on", "per-file-ignores", "baseline", *FLAGS)
+PATHS = ("baseline", "cache-dir")
+KEYS = (*LISTS, "fail-on", "per-file-ignores", *PATHS, *FLAGS)
 ADDED = frozenset({"ignore", "exclude", "per-file-ignores", "traced", "module-methods"})
 """Lists to which a nearer file adds; what else it says replaces."""
 
@@ -148,8 +150,8 @@ def _placed(table: Mapping[str, Any], parent: Path) -> dict[str, Any]:
         placed["per-file-ignores"] = tuple(
             PerFile(os.fspath(parent), pattern, rules) for pattern, rules in placed["per-file-ignores"].items()
         )
-    if "baseline" in placed:
-        placed["baseline"] = os.path.join(parent, placed["baseline"])
+    for key in placed.keys() & set(PATHS):
+        placed[key] = os.path.join(parent, os.path.expanduser(placed[key]))
     if "context" in placed:
         placed["context"] = tuple(os.path.join(parent, each) for each in placed["context"])
     return placed
@@ -197,9 +199,9 @@ def _checked(key: str, value: Any, place: Location) -> Any:
         if not isinstance(value, dict) or not all(_strings(rules) for rules in value.values()):
             raise ContractLintError(f"`{key}` must be a table of lists of rules, by pattern", place)
         return {pattern: tuple(rules) for pattern, rules in value.items()}
-    if key == "baseline":
+    if key in PATHS:
         if not isinstance(value, str) or not value:
-            raise ContractLintError(f"`{key}` must be the path of a file", place)
+            raise ContractLintError(f"`{key}` must be the path of a {'file' if key == 'baseline' else 'folder'}", place)
         return value
     if value not in FAIL_ON:
         raise ContractLintError(f"`{key}` must be one of {', '.join(FAIL_ON)}, found {value!r}", place)

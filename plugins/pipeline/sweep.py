@@ -96,9 +96,15 @@ class Sweep:
         return collect(paths, settings_of, settings.context) if self.source else Sources(Texts())
 
     def _cache(self, settings: Settings) -> str | None:
-        from ...linters.source.cache import cache_file
+        from ...linters.source.cache import NAME, cache_file
 
-        return cache_file(os.fspath(settings.root)) if self.cache else None
+        if not self.cache:
+            return None
+        if settings.cache_dir is None:
+            return cache_file(os.fspath(settings.root))
+        from ...runtime.cache_places import first_place
+
+        return os.fspath(first_place(settings.root, Path(settings.cache_dir)) / NAME)
 
     def _known(
         self,

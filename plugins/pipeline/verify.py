@@ -36,6 +36,7 @@ def verify(
     python: str | None = None,
     timeout: float | None = None,
     effort: Effort | None = None,
+    cache_dir: str | PathLike[str] | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     fail_on: FailOn = "error",
@@ -45,8 +46,8 @@ def verify(
 
     With `capture_dir` (one capture, or a folder with one for each target) nothing is run and jax is not needed; else
     each target is captured in a child process, where `run` executes `steps` steps too. `effort` is how hard the
-    compiler tries; where a fast compile is too close to a memory limit to pass, a full one follows. `say` is told what
-    begins.
+    compiler tries; where a fast compile is too close to a memory limit to pass, a full one follows. `cache_dir` is
+    where captures are kept. `say` is told what begins.
     Raises ContractLintError for wrong usage, unreadable input, an unknown target, or a step that cannot be built.
     """
     tell: Say = say or (lambda _: None)
@@ -67,6 +68,7 @@ def verify(
 
             Thread(target=_import_the_rest, daemon=True).start()
             options: dict[str, Any] = {"run": run, "steps": steps, "cache": cache, "python": python, "timeout": timeout}
+            options["cache_dir"] = cache_dir
             captures = capture_targets(loaded, targets, effort=effort, say=tell, **options)
             captures = proven(loaded, captures, tell, **options)
     except ContractLintError as error:

@@ -38,6 +38,7 @@ def first_contract(
     run: bool = True,
     python: str | None = None,
     timeout: float | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Report:
     """Build the step of `entry` (`module:function`) for `target`, compile and run it, and write down what it does.
@@ -69,7 +70,7 @@ def first_contract(
             data = data | {"deviations": _deviations(findings)}
             report = _judged(data, notes, out, looked)
         # Everything is read: the first `verify` of the contract as written finds what was seen here.
-        adopt(load_contract(out).readable(), looked.request, looked.result, python)
+        adopt(load_contract(out).readable(), looked.request, looked.result, python, cache_dir, tell)
         return report
 
 

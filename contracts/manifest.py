@@ -191,7 +191,7 @@ class JaxprFacts(Fact):
 
 class StepError(Fact):
     """A recognised JAX error inside the user's step. `kind` is one of indivisible, unknown-axis, ambiguous-sharding,
-    sharding-mismatch, concretization, out-of-memory, other-trace."""
+    sharding-mismatch, concretization, out-of-memory, compiler-option, other-trace."""
 
     kind: str
     type: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -16,6 +18,7 @@ from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
 from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, MeshFact, RunFacts, StepFacts
 from .consistency import (
+    AGAIN,
     PROGRAM,
     check_assignment,
     check_facts,
@@ -32,8 +35,18 @@ MANIFEST = "manifest.json"
 MAX_JSON_BYTES = 256 << 20
 MAX_UNPACKED_BYTES = 1 << 30
 _CHUNK = 1 << 20
+_MAKE = "name the folder of a capture, or make one with `contract-lint capture CONTRACT -o DIR`"
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+@contextmanager
+def advised() -> Iterator[None]:
+    """Whatever makes a capture unreadable comes with advice: what is there to read was written once, and whole."""
+    try:
+        yield
+    except ContractLintError as error:
+        raise ContractLintError(error.message, error.location, error.help or AGAIN) from None
 
 
 @dataclass
@@ -50,6 +63,7 @@ class StepCapture:
         return mesh_of(self.facts, self.reader.manifest)
 
     @cached_property
+    @advised()
     def run(self) -> RunFacts | None:
         """What happened when the step was executed; None where it was not."""
         name = f"{self.name}/run.json"
@@ -59,11 +73,13 @@ class StepCapture:
         return found
 
     @cached_property
+    @advised()
     def partitioned(self) -> HloModule | None:
         """The program after SPMD partitioning."""
         return self._module("partitioned.hlo.txt.gz")
 
     @cached_property
+    @advised()
     def optimized(self) -> HloModule | None:
         """The program that runs. Raises ContractLintError where the arguments in the facts are not its parameters."""
         module = self._module(PROGRAM)
@@ -72,6 +88,7 @@ class StepCapture:
         return module
 
     @cached_property
+    @advised()
     def proto(self) -> HloProto | None:
         """The program that runs, with its buffer assignment."""
         name = f"{self.name}/optimized.hlo.pb.gz"
@@ -116,6 +133,7 @@ class StepCapture:
             place = error.location if placed else self.reader.location(name)
             raise ContractLintError(error.message, place, error.help) from None
 
+    @advised()
     def _text(self, file: str) -> str | None:
         data = self.reader.unpacked(f"{self.name}/{file}")
         return None if data is None else data.decode("utf-8", "replace")
@@ -180,7 +198,7 @@ class CaptureReader:
             raise ContractLintError(
                 "the file was changed after the capture was made: its sha256 is not the manifest's",
                 self.location(name),
-                help="make the capture again",
+                help=AGAIN,
             )
         return b"".join(chunks)
 
@@ -205,7 +223,11 @@ def read_capture(folder: str | os.PathLike[str]) -> Capture:
     Raises ContractLintError for a folder that is missing, empty or holds half a capture, for a manifest of a newer
     schema, files that are missing, changed or lie outside, and facts that cannot be read or contradict each other.
     """
-    root = Path(folder)
+    with advised():
+        return _read_capture(Path(folder))
+
+
+def _read_capture(root: Path) -> Capture:
     manifest = _read_manifest(root)
     reader = CaptureReader(root, manifest)
     check_manifest(manifest, reader.location(MANIFEST))
@@ -290,18 +312,18 @@ def _no_capture(root: Path) -> ContractLintError:
     """Why a folder without a manifest is no capture."""
     place = Location(str(root))
     if not os.path.exists(root):
-        return ContractLintError("there is no such folder", place)
+        return ContractLintError("there is no such folder", place, _MAKE)
     if not os.path.isdir(root):
-        return ContractLintError("this is a file; a capture is a folder", place)
+        return ContractLintError("this is a file; a capture is a folder", place, _MAKE)
     if not any(root.iterdir()):
-        return ContractLintError("the folder is empty; a capture holds a manifest.json", place)
+        return ContractLintError("the folder is empty; a capture holds a manifest.json", place, _MAKE)
     begun = any(root.glob("manifest.json.*")) or any(root.glob("*/facts.json")) or any(root.glob("*/*.gz"))
     if begun:
         return ContractLintError(
             "half a capture: there are files of one, but no manifest.json, which is written last",
             place,
-            help="the capture was stopped before it was done; make it again",
+            help=f"the capture was stopped before it was done: {AGAIN}",
         )
     inner = sorted(path.parent.name for path in root.glob(f"*/{MANIFEST}"))
-    advice = f"captures lie below it: {', '.join(inner[:8])}" if inner else None
+    advice = f"captures lie below it: {', '.join(inner[:8])}" if inner else _MAKE
     return ContractLintError("no manifest.json: this folder is no capture", place, help=advice)

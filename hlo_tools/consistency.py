@@ -24,13 +24,13 @@ PROGRAM = "optimized.hlo.txt.gz"
 
 _ALIAS = re.compile(r"\(\s*(\d+),\s*\{[^{}]*\},\s*(?:may|must)-alias\)")
 _WIDTH = re.compile(r"(?:u?int|b?float|complex)(\d+)(?:_e\w+)?")
-_HELP = "make the capture again"
+AGAIN = "make the capture again with `contract-lint capture CONTRACT -o DIR`"
 
 
 def check_manifest(manifest: Manifest, place: Location) -> None:
     """The mesh fits the devices, and the devices the target. Raises ContractLintError for the first that does not."""
     for problem in _manifest_problems(manifest):
-        raise ContractLintError(f"the manifest contradicts itself: {problem}", place, _HELP)
+        raise ContractLintError(f"the manifest contradicts itself: {problem}", place, AGAIN)
 
 
 def check_facts(facts: StepFacts, name: str, manifest: Manifest, place: Location) -> None:
@@ -39,11 +39,11 @@ def check_facts(facts: StepFacts, name: str, manifest: Manifest, place: Location
     Raises ContractLintError for the first that is missing or contradicts another.
     """
     for problem in _mesh_problems(facts.mesh, manifest.devices):
-        raise ContractLintError(f"the facts of step `{name}` contradict each other: {problem}", place, _HELP)
+        raise ContractLintError(f"the facts of step `{name}` contradict each other: {problem}", place, AGAIN)
     for problem in _missing(facts, name, manifest.files):
-        raise ContractLintError(f"half a capture of step `{name}`: {problem}", place, _HELP)
+        raise ContractLintError(f"half a capture of step `{name}`: {problem}", place, AGAIN)
     for problem in _contradictions(facts, name, mesh_of(facts, manifest)):
-        raise ContractLintError(f"the facts of step `{name}` contradict each other: {problem}", place, _HELP)
+        raise ContractLintError(f"the facts of step `{name}` contradict each other: {problem}", place, AGAIN)
 
 
 def mesh_of(facts: StepFacts, manifest: Manifest) -> MeshFact | None:
@@ -54,7 +54,7 @@ def mesh_of(facts: StepFacts, manifest: Manifest) -> MeshFact | None:
 def check_run(run: RunFacts, place: Location) -> None:
     """The figures of the executed loop fit its number of steps. Raises ContractLintError where they do not."""
     for problem in _run_problems(run):
-        raise ContractLintError(f"the facts of the run contradict each other: {problem}", place, _HELP)
+        raise ContractLintError(f"the facts of the run contradict each other: {problem}", place, AGAIN)
 
 
 def check_assignment(facts: StepFacts, target: str, proto: HloProto, place: Location) -> None:
@@ -70,7 +70,7 @@ def check_assignment(facts: StepFacts, target: str, proto: HloProto, place: Loca
             f"the facts are not those of the program beside them: its arguments take {held:,} bytes, "
             f"`memory.argument_bytes` is {facts.memory.argument_bytes:,}",
             place,
-            _HELP,
+            AGAIN,
         )
 
 
@@ -80,7 +80,7 @@ def check_program(facts: StepFacts, mesh: MeshFact | None, module: HloModule, pl
     Raises ContractLintError for the first that is not.
     """
     for problem in _program_problems(facts, mesh, module):
-        raise ContractLintError(f"the facts are not those of the program beside them: {problem}", place, _HELP)
+        raise ContractLintError(f"the facts are not those of the program beside them: {problem}", place, AGAIN)
 
 
 def _manifest_problems(manifest: Manifest) -> Iterator[str]:

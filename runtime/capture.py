@@ -28,6 +28,7 @@ from . import leaves as leaf_facts
 from .dumps import NO_DUMPS, Dumps, read_dumps, write_gzip
 from .errors import broken_compiler, compiler_failure, failure, recognise
 from .frames import FramePaths
+from .refused_option import refused_option
 from .request import StepFailure, StepRequest
 from .signatures import print_program, signature_facts
 from .stderr import cleaned, compiler_warnings, donation_warnings
@@ -71,9 +72,11 @@ class StepCapture:
             frame = self.facts.entry_frame
             raise StepFailure(error.message, Location(frame.path, frame.line, frame.column), error.help) from None
         except BaseException as error:  # SystemExit and the like end the user's code here, not this process
-            known = recognise(error, self.paths, name)
+            ours = self.target.compiler_options(self.folder)
+            refused = refused_option(error, self.target.name, name, ours)
+            known = refused or recognise(error, self.paths, name)
             self.error = known and self._placed(known)
-            if broken_compiler(error):
+            if refused is None and broken_compiler(error):
                 raise compiler_failure(error, self.paths, self.target.name, _versions(self.target)) from None
             if self.error is None:
                 doing = {"build": f"`{self.request.entry}`", "trace": "tracing the step", "lower": "lowering the step"}

@@ -17,6 +17,7 @@ ADVICE = {
     "unknown-axis": "use an axis name of the contract's mesh",
     "ambiguous-sharding": "state the result's placement with out_sharding, or reshard one operand",
     "sharding-mismatch": "reshard one side so that both placements agree",
+    "compiler-option": "take the option out, or give it only where the step is built for a platform that has it",
     "concretization": "use jnp.where / lax.cond, or make the value a static argument",
 }
 

@@ -66,6 +66,7 @@ def refused(folder: Path) -> ContractLintError:
     with pytest.raises(ContractLintError) as caught:
         read_capture(folder)
     assert caught.value.location is not None
+    assert caught.value.help, "every refusal says what to do"
     return caught.value
 
 
@@ -119,7 +120,7 @@ def test_half_a_capture_is_named(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").unlink()
     error = refused(tmp_path)
     assert "half a capture" in error.message
-    assert "make it again" in (error.help or "")
+    assert "make the capture again" in (error.help or "")
 
 
 def test_a_newer_schema_is_named_before_anything_else_is_read(tmp_path: Path) -> None:

@@ -90,3 +90,17 @@ def breaks(mesh: Any) -> Any:
 
     jax.stages.Lowered.compile = compile
     return replicated(mesh)
+
+
+def with_option(name: str, value: Any = True) -> Any:
+    """Asks the compiler for an option."""
+    fn = jax.jit(lambda x: x + 1, compiler_options={name: value})
+    return types.SimpleNamespace(fn=fn, args=(jax.ShapeDtypeStruct((8,), jnp.float32),))
+
+
+def unknown_option() -> Any:
+    return with_option("xla_no_such")
+
+
+def unreadable_value() -> Any:
+    return with_option("xla_dump_max_hlo_modules", "many")

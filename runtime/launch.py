@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import selectors
-import signal
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from .folders import temporary_folder
 from .guarded import Guarded
+from .last_words import advice, ended, last_words
 from .request import ChildFailure, ChildReport, ChildRequest, ChildResult
 from .targets import target
 
@@ -36,8 +36,6 @@ _COMPILER_VARIABLE = re.compile(
 WORKER = f"{__package__}.worker"
 DEFAULT_TIMEOUT = 1800.0
 """Seconds a child may take."""
-_TAIL = 12
-_CRASH = "(most recent call first)"
 
 
 def child_environment(target_name: str, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -101,29 +99,20 @@ def _during(heard: list[str]) -> str:
 def _result(request: ChildRequest, work: Path, code: int, heard: list[str]) -> ChildResult:
     report_path = work / "report.json"
     if not report_path.is_file():
-        return ChildResult(None, ChildFailure(message=_died(request, work / "stderr", code, heard)))
+        return ChildResult(None, _died(request, work / "stderr", code, heard))
     report = ChildReport.model_validate_json(report_path.read_text())
     if report.failure is not None:
         return ChildResult(None, report.failure, report.inputs)
     return ChildResult(Path(request.out), None, report.inputs, report.mesh)
 
 
-def _died(request: ChildRequest, stderr: Path, code: int, heard: list[str]) -> str:
-    lines = [line for line in stderr.read_text(errors="replace").splitlines() if line.strip()]
-    how = f"ended with exit code {code}"
-    if code < 0:
-        try:
-            how = f"was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            how = f"was killed by signal {-code}"
-    message = f"the child process for {request.target} {how} before it could report{_during(heard)}"
-    if "No module named" in "".join(lines[-1:]):
-        message += "; is contract_lint installed in that Python, with its extra [jax]?"
-    # A crash is told with its stack, the innermost call first; what was said last stands before that.
-    crash = next((i for i, line in enumerate(lines) if _CRASH in line), None)
-    shown = lines[-_TAIL:] if crash is None else lines[max(0, crash - 3) : crash + _TAIL - 3]
-    tail = [f"    {line[:300]}" for line in shown]
-    return "\n".join([message + (", its last words:" if tail else ""), *tail])
+def _died(request: ChildRequest, stderr: Path, code: int, heard: list[str]) -> ChildFailure:
+    words = last_words(stderr.read_text(errors="replace"))
+    message = f"the child process for {request.target} {ended(code)} before it could report{_during(heard)}"
+    tail = [f"    {line}" for line in words]
+    return ChildFailure(
+        message="\n".join([message + (", its last words:" if tail else ""), *tail]), help=advice(code, words)
+    )
 
 
 def _wait(child: subprocess.Popen[bytes], reader: int, tell: Progress, timeout: float, report: Path) -> bool:

@@ -10,6 +10,7 @@ from .text import DEFAULT_WIDTH
 from .wrap import sentences
 
 LABEL = " " * len("      targets  ")
+LISTS = frozenset(("kinds", "found", "wanted"))
 
 
 def render(found: Machine, form: str, width: int | None = None) -> str:
@@ -28,11 +29,20 @@ def render(found: Machine, form: str, width: int | None = None) -> str:
 
 
 def _fitted(line: str, width: int) -> str:
-    """A line of a label and what it says, which goes on below itself."""
+    """A line of a label and what it says, which goes on below itself; a name and its figure stay together."""
     label, said = line[: len(LABEL)], line[len(LABEL) :]
     if not line.startswith(" "):
         return line
-    return label + sentences(said, width - len(LABEL)).replace("\n", f"\n{LABEL}")
+    if label.split()[0] not in LISTS:
+        return label + sentences(said, width - len(LABEL)).replace("\n", f"\n{LABEL}")
+    lines = [label]
+    for item in said.replace(", ", ",\n").splitlines():
+        glue = "" if lines[-1] in (label, LABEL) else " "
+        if glue and len(lines[-1]) + 1 + len(item) > width:
+            lines.append(LABEL)
+            glue = ""
+        lines[-1] += glue + item
+    return "\n".join(lines)
 
 
 def _lines(row: PlatformRow) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from ...contracts.errors import ContractLintError
 from .dumping import PARTITIONER, dump_options
 from .protocol import Effort
+from .readiness import readiness
 
 _NAME = re.compile(r"cpu:([1-9][0-9]{0,4})")
 MAX_DEVICES = 2048
@@ -43,7 +44,7 @@ class CpuTarget:
         return cls(name, int(match[1]))
 
     def require(self) -> None:
-        """A CPU target needs nothing beyond jax."""
+        readiness("cpu").require()
 
     def environment(self) -> dict[str, str]:
         # Level 1 shows XLA's warnings and hides its information lines.

@@ -52,18 +52,17 @@ def readiness(platform: str) -> Readiness:
         return _tpu(found)
     if platform == "cuda":
         return _cuda(found)
-    return _without_jax(platform, found) or Readiness(platform, found)
+    return _without_jax(platform, found) or _jaxlib(platform, found)
 
 
 def asked_for(platform: str, found: Readiness) -> dict[str, str]:
     """The versions jax's own metadata asks for, by distribution; empty without jax."""
+    names: list[tuple[str, str | None]] = [("jaxlib", None)]
     if platform == "tpu":
-        names = [("libtpu", "tpu")]
+        names.append(("libtpu", "tpu"))
     elif platform == "cuda":
         plugin = next((name for name in _PLUGINS if name in found.versions), _PLUGINS[0])
-        names = [(plugin, _local_extra(plugin))]
-    else:
-        names = []
+        names.append((plugin, _local_extra(plugin)))
     pins = {name: pinned(name, extra) for name, extra in names}
     return {name: pin for name, pin in pins.items() if pin is not None}
 
@@ -73,6 +72,8 @@ def _tpu(found: dict[str, str]) -> Readiness:
         return _elsewhere("tpu", found, "libtpu, the compiler for TPU targets, exists for x86-64 Linux only")
     if (lacking := _without_jax("tpu", found)) is not None:
         return lacking
+    if not (pair := _jaxlib("tpu", found)).ready:
+        return pair
     libtpu = installed("libtpu")
     if libtpu is None:
         return Readiness(
@@ -91,6 +92,8 @@ def _cuda(found: dict[str, str]) -> Readiness:
         return _elsewhere("cuda", found, "the CUDA plugin of jax exists for Linux only")
     if (lacking := _without_jax("cuda", found)) is not None:
         return lacking
+    if not (pair := _jaxlib("cuda", found)).ready:
+        return pair
     plugin = next((name for name in _PLUGINS if installed(name) is not None), None)
     if plugin is None:
         return Readiness(
@@ -129,6 +132,11 @@ def _without_jax(platform: str, found: dict[str, str]) -> Readiness | None:
     )
 
 
+def _jaxlib(platform: str, found: dict[str, str]) -> Readiness:
+    """jax and jaxlib: with another pair the import of jax already fails, or, worse, it does not."""
+    return _pair(platform, found, "jaxlib", pinned("jaxlib", None), f"pip install 'jax=={found['jax']}'")
+
+
 def _elsewhere(platform: str, found: dict[str, str], reason: str) -> Readiness:
     here = f"{host.system() or 'this system'} on {host.machine() or 'an unknown machine'}"
     return Readiness(
@@ -153,8 +161,9 @@ def _pair(platform: str, found: dict[str, str], name: str, pin: str | None, advi
     )
 
 
-def pinned(distribution: str, extra: str) -> str | None:
-    """What jax's metadata requires of a distribution under an extra: `==0.0.42.*`; None where it says nothing."""
+def pinned(distribution: str, extra: str | None) -> str | None:
+    """What jax's metadata requires of a distribution under an extra, or always: `==0.0.42.*`; None where it says
+    nothing."""
     try:
         requirements = importlib.metadata.requires("jax") or []
     except importlib.metadata.PackageNotFoundError:
@@ -163,9 +172,15 @@ def pinned(distribution: str, extra: str) -> str | None:
         match = _REQUIREMENT.match(requirement.strip())
         if match is None or _plain(match[1]) != _plain(distribution):
             continue
-        if re.search(rf"""extra\s*==\s*["']{re.escape(extra)}["']""", match[3] or "") and match[2].strip():
+        marker = match[3] or ""
+        wanted = "extra" not in marker if extra is None else _extra(extra).search(marker) is not None
+        if wanted and match[2].strip():
             return match[2].strip()
     return None
+
+
+def _extra(name: str) -> re.Pattern[str]:
+    return re.compile(rf"""extra\s*==\s*["']{re.escape(name)}["']""")
 
 
 def satisfies(version: str, specifier: str) -> bool:

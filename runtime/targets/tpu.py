@@ -71,8 +71,8 @@ class TpuTarget:
             "TPU_SKIP_MDS_QUERY": "1",
             "TPU_WORKER_HOSTNAMES": "localhost",
             "TPU_ACCELERATOR_TYPE": "v5litepod-8",
-            # No log files in the temporary folder; warnings of the compiler on file descriptor 2.
-            "TPU_LOG_DIR": "disabled",
+            # Warnings of the compiler on file descriptor 2. Its log files, which nothing prevents, go to the temporary
+            # folder of the child.
             "TPU_STDERR_LOG_LEVEL": "1",
         }
 

@@ -59,6 +59,9 @@ def test_a_matched_set_is_ready(machine: dict[str, str], platform: str) -> None:
         ),
         ("cuda", "jax-cuda12-plugin", "0.12.0.1", "but 0.12.0.1 is installed", "jax[cuda12-local]==0.10.2"),
         ("cuda", "jax-cuda12-pjrt", "0.10.1", "jax-cuda12-pjrt <=0.10.2,>=0.10.2, but 0.10.1", "cuda12-local"),
+        ("cpu", "jaxlib", "0.9.0", "made for jaxlib <=0.10.2,>=0.10.1, but 0.9.0", "pip install 'jax==0.10.2'"),
+        ("tpu", "jaxlib", "0.10.3", "made for jaxlib <=0.10.2,>=0.10.1, but 0.10.3", "pip install 'jax==0.10.2'"),
+        ("cuda", "jaxlib", "0.10.0", "made for jaxlib <=0.10.2,>=0.10.1, but 0.10.0", "pip install 'jax==0.10.2'"),
         ("tpu", "libtpu", None, "libtpu, which is not installed", "jax-contract-lint[tpu]"),
         ("cuda", "jax-cuda12-plugin", None, "CUDA plugin, which is not installed", "jax-contract-lint[cuda]"),
         ("cuda", "jax-cuda12-pjrt", None, "jax-cuda12-pjrt, which is not installed", "cuda12-local"),
@@ -101,8 +104,9 @@ def test_pins_are_read_from_jax(machine: dict[str, str]) -> None:
     assert pinned("libtpu", "tpu") == "==0.0.42.*"
     assert pinned("jax-cuda12-plugin", "cuda12-local") == "<=0.10.2,>=0.10.2"
     assert pinned("libtpu", "cuda") is None and pinned("nothing", "tpu") is None
-    assert asked_for("tpu", readiness("tpu")) == {"libtpu": "==0.0.42.*"}
-    assert asked_for("cpu", readiness("cpu")) == {}
+    assert pinned("jaxlib", None) == "<=0.10.2,>=0.10.1" and pinned("libtpu", None) is None
+    assert asked_for("tpu", readiness("tpu")) == {"jaxlib": "<=0.10.2,>=0.10.1", "libtpu": "==0.0.42.*"}
+    assert asked_for("cpu", readiness("cpu")) == {"jaxlib": "<=0.10.2,>=0.10.1"}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +137,7 @@ def test_the_verb(machine: dict[str, str]) -> None:
     assert done.exit_code == 0
     rows = {row["platform"]: row for row in json.loads(done.output)["targets"]}
     assert [rows[name]["ready"] for name in ("cpu", "tpu", "cuda")] == [True, False, True]
-    assert "v5e" in [kind["name"] for kind in rows["tpu"]["kinds"]] and rows["tpu"]["asked"] == {"libtpu": "==0.0.42.*"}
+    assert "v5e" in [kind["name"] for kind in rows["tpu"]["kinds"]] and rows["tpu"]["asked"]["libtpu"] == "==0.0.42.*"
     text = CliRunner().invoke(group, ["targets"]).output
     assert text.startswith("This Python (") and "can compile for cpu, cuda." in text
     assert "tpu   MISSING" in text and "get it   pip install 'jax[tpu]==0.10.2'" in text

@@ -92,8 +92,13 @@ class MemoryLedger:
     spaces: list[Space] = field(default_factory=list)
 
     @property
+    def standing_bytes(self) -> int:
+        """What lives for the whole step: arguments, and outputs that alias none of them."""
+        return self.argument_bytes + self.output_bytes - self.alias_bytes
+
+    @property
     def need_bytes(self) -> int:
-        return self.argument_bytes + self.output_bytes - self.alias_bytes + self.temp_bytes + self.code_bytes
+        return self.standing_bytes + self.temp_bytes + self.code_bytes
 
     @property
     def by_class(self) -> dict[str, int]:

@@ -58,9 +58,7 @@ def judge(
     steps = evidence_of(loaded, captures, run) if evidence is None else evidence
     shown = [finding for each in _judged_apart(steps) for finding in fold(each, partial(is_accepted, loaded))]
     found = fold_contract(_contract_findings(loaded), shown)
-    judged = {capture.manifest.provenance.target for capture in captures}
-    complete = run and judged >= {entry.target for entry in loaded.contract.targets}
-    verdict = Verdict(loaded, tuple(merge_targets(found)), complete)
+    verdict = Verdict(loaded, tuple(merge_targets(found)), _judged_whole(loaded, steps, run))
     unused = [finding for rule in rules("verdict") for finding in rule.check(verdict)]
     kinds: tuple[Evidence, ...] = ("contract", "trace", "program", "run") if run else ("contract", "trace", "program")
     return sorted(_suppressed(loaded, accept(verdict) + unused, kinds), key=sort_key)
@@ -73,13 +71,27 @@ def _judged_apart(steps: Sequence[StepEvidence]) -> list[list[Finding]]:
     return [list(islice(apart, len(each))) for each in judged]
 
 
+def _judged_whole(loaded: LoadedContract, steps: Sequence[StepEvidence], run: bool) -> frozenset[str]:
+    """Codes and names of the rules that left nothing unseen: on every step and target of the contract they were asked,
+    or there is nothing that they could be asked about."""
+    from .applicable import applicable
+
+    promised = {entry.target for entry in loaded.contract.targets} if loaded.contract is not None else set()
+    if not promised <= {each.target for each in steps}:
+        return frozenset()
+    kinds = ("trace", "program", "run")
+    asked = [{rule.code for rule in applicable(each) if run or rule.evidence != "run"} for each in steps]
+    whole = (rule for rule in rules() if rule.evidence not in kinds or all(rule.code in codes for codes in asked))
+    return frozenset(word for rule in whole for word in (rule.code, rule.name))
+
+
 def _judge_step(evidence: StepEvidence) -> Iterable[Finding]:
-    kinds = ("trace", "program", "run") if evidence.facts.error is None else ("trace",)
+    from .applicable import applicable
+
     _ = evidence.step.optimized  # read whatever is promised: facts that are not this program's are refused there
-    for kind in kinds:
-        for rule in rules(kind):
-            for finding in rule.check(evidence):
-                yield replace(finding, step=evidence.name, targets=(evidence.target,))
+    for rule in applicable(evidence):
+        for finding in rule.check(evidence):
+            yield replace(finding, step=evidence.name, targets=(evidence.target,))
 
 
 def _suppressed(loaded: LoadedContract, findings: list[Finding], kinds: Iterable[Evidence]) -> list[Finding]:

@@ -17,7 +17,8 @@ class Rule:
 
     `doc` is the module docstring of the rule, with the headings *What it does*, *Why is this bad?*, *Example*,
     *Use instead* and *References*; `explain`, the docs and the registry's test read it. `check` is pure: the
-    same facts give the same findings.
+    same facts give the same findings. `compiled` says of a rule on a program that it needs the one that runs; without,
+    it judges one that was partitioned and then refused for its size too.
     """
 
     code: str
@@ -27,6 +28,7 @@ class Rule:
     doc: str
     check: Callable[[Any], Iterable[Finding]]
     confidence: Confidence = "certain"
+    compiled: bool = True
 
     @property
     def summary(self) -> str:

@@ -35,8 +35,8 @@ class DeviceKind:
     """One kind of device.
 
     `hbm_bytes` is the memory of one jax device (None: no fixed size). A chip of TPU v2, v3 and 7x is two jax devices
-    with half of its memory each; from v4 to v6e it is one. Compilers keep a part for themselves (libtpu leaves 15.75
-    GiB of the 16 on v5e), so the whole is an upper bound. `source` is where the number is published.
+    with half of its memory each; from v4 to v6e it is one. `source` is where the number is published. `given` is what
+    the compiler gives a program of it, where it says so: that is what a program has to fit in (`program_bytes`).
 
     Rates are per chip, as published, in bytes or operations a second; `share` gives one device's part. `link` is one
     way of one link between neighbouring chips of a torus (TPU) or of everything that joins a GPU to its host's others;
@@ -48,12 +48,23 @@ class DeviceKind:
     name: str
     hbm_bytes: int | None
     source: str
+    given: Figure | None = None
     devices_per_chip: int = 1
     peaks: tuple[Peak, ...] = ()
     hbm_rate: Figure | None = None
     link: Figure | None = None
     network: Figure | None = None
     ring: int = 0
+
+    @property
+    def program_bytes(self) -> int | None:
+        """What a program has to fit in on one device: what the compiler gives it, else the published memory."""
+        return self.hbm_bytes if self.given is None else round(self.given.value)
+
+    @property
+    def program_source(self) -> str:
+        """Where `program_bytes` comes from."""
+        return self.source if self.given is None else self.given.source
 
     def peak(self, rate: Rate) -> Figure | None:
         """The chip's peak for one type, where it is published."""

@@ -163,7 +163,7 @@ def roofline(
         return found
     kind = target.kind
     found.link_name, found.network_name = NAMES[target.platform]
-    found.capacity_bytes, found.capacity_source = kind.hbm_bytes, kind.source
+    found.capacity_bytes, found.capacity_source = kind.program_bytes, kind.program_source
     found.peak = kind.peak("bf16")
     found.peak_per_device = kind.share(found.peak) if found.peak is not None else None
     carried = wires(ledger, target)

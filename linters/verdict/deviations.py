@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +13,12 @@ from ...contracts.model import Deviation
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All findings on a contract. `complete` says that every target was captured and run: nothing is left unseen."""
+    """All findings on a contract. `judged` holds codes and names of the rules that left nothing unseen: they were asked
+    about every step on every target."""
 
     loaded: LoadedContract
     findings: tuple[Finding, ...]
-    complete: bool
+    judged: Collection[str]
 
     @property
     def deviations(self) -> Sequence[Deviation]:

@@ -11,6 +11,11 @@ import click
 
 from .options import cache_dir_option, python_option, timeout_option
 
+NOTHING_WRITTEN = (
+    "no contract was written: make the step smaller (--arg), or name a --target with more devices or memory"
+)
+"""What is said of a step that does not fit a device."""
+
 
 @click.command("init")
 @click.argument("entry")
@@ -48,7 +53,7 @@ def command(
     """Write a first contract for the step that ENTRY (module:function) builds.
 
     The step is built, compiled and run for a few steps, in a child process; what it does becomes the promise to
-    review. The contract passes `verify --run` as it is written.
+    review. The contract passes `verify --run` as it is written. Of a step that does not fit a device none is written.
 
     ENTRY may also be `maxtext:FILE.yml`, a MaxText configuration; KEY=VALUE are keys of it, as on MaxText's own command
     line, and the target is cpu:8 unless given.
@@ -108,6 +113,9 @@ def command(
             **request,
         )
     code = emit(report, "text", None)
+    if not report.contracts:
+        click.echo(f"\n{folded(NOTHING_WRITTEN, err=False)}")
+        return code
     ran = any(tables.run is not None for tables in report.tables)
     without = "" if ran else " (the step was not run, its last lines say why)"
     name = shlex.quote(file.as_posix())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...contracts.finding import Finding
 from ...contracts.load import LoadedContract
+from ...contracts.model import format_bytes
 from ...hlo_tools.capture import Capture
 from ...linters.judge import evidence_of, judge
 from .report import FailOn, Report, report
@@ -75,4 +76,19 @@ def _proof(tables: Sequence[StepTables]) -> str:
     ratios = [each.run.worst for each in tables if each.run is not None and each.run.worst is not None]
     if ratios:
         parts.append(f"worst ratio against one device {max(ratios):.2g} of 1")
-    return "; ".join(parts)
+    return "; ".join([*parts, *_estimates(tables)])
+
+
+def _estimates(tables: Sequence[StepTables]) -> Iterable[str]:
+    """Memory that nobody proved: a fast compile's, far enough below its limit to pass on it."""
+    for each in tables:
+        memory, forecast = each.memory, each.forecast
+        if memory is None or memory.standing != "estimate":
+            continue
+        allowed = [size for size in (memory.hbm_bytes, forecast.capacity_bytes if forecast else None) if size]
+        of = f" of {format_bytes(min(allowed))}" if allowed else ""
+        step = f" for {each.step}" if sum(other.target == each.target for other in tables) > 1 else ""
+        yield (
+            f"memory on {each.target}{step} likely, by a fast compile alone: {format_bytes(memory.need_bytes)}{of}, "
+            "full effort not compiled"
+        )

@@ -46,6 +46,7 @@ class PlatformRow:
                 {
                     "name": kind.name,
                     "hbm_bytes": kind.hbm_bytes,
+                    "program_bytes": kind.program_bytes,
                     "devices_per_chip": kind.devices_per_chip,
                     "source": kind.source,
                 }

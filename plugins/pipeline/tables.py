@@ -11,6 +11,8 @@ Axes = tuple[str, ...] | str | None
 CollectiveVerdict = Literal["ok", "allowed", "rewritten", "differs", "unplanned", "missing", "-"]
 """`rewritten`: only the optimised module has it, by a named rewrite of planned ones; `-`: nothing is promised."""
 
+Standing = Literal["run", "estimate", "refused"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveRow:
@@ -42,7 +44,11 @@ class CollectiveRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryTable:
-    """Device memory of one step in bytes per device; `hbm` is the promise, `state_plan_bytes` the closed form."""
+    """Device memory of one step in bytes per device; `hbm` is the promise, `state_plan_bytes` the closed form.
+
+    `standing` says what the figures are of: `run`, the program as it runs; `estimate`, a fast compile for a TPU, which
+    a full one may exceed; `refused`, a program that the compiler gave up for its size.
+    """
 
     need_bytes: int
     peak_bytes: int | None
@@ -58,6 +64,7 @@ class MemoryTable:
     """Class, bytes live at the peak, and its limit in the contract or None."""
     state_stored_bytes: int | None = None
     """The state filled up to the tiles it is stored in."""
+    standing: Standing = "run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +184,8 @@ class StepTables:
     """Why there is no plan, where there is none."""
     rewrites: tuple[str, ...] = ()
     """The named rewrites that lead from the partitioned to the optimised module."""
+    not_judged: str | None = None
+    """What the contract promises and nobody could look at, and why; None where everything was judged."""
     memory: MemoryTable | None = None
     tensors: tuple[TensorRow, ...] = ()
     forecast: ForecastTable | None = None

@@ -12,7 +12,9 @@ from ...contracts.plan import without_allowed
 from ...hlo_tools.canonical.rewrites.narrowed import NARROWED
 from ...hlo_tools.collectives import Collective, CollectiveLedger, Total
 from ...hlo_tools.tensors import STATE_CLASSES as KEPT
+from ...linters.applicable import unjudged
 from ...linters.evidence import StepEvidence
+from ...linters.program.limits import is_estimate, refused
 from ...linters.program.match import Group, Promise, agrees, promises, row_axes
 from ...linters.program.stored import stored_state
 from .forecast import forecast
@@ -34,6 +36,7 @@ def tabulate(evidence: StepEvidence) -> StepTables:
         collectives=_collectives(evidence),
         plan_note=_plan_note(evidence),
         rewrites=_rewrites(evidence),
+        not_judged=_not_judged(evidence),
         memory=_memory(evidence),
         tensors=_tensors(evidence),
         forecast=forecast(evidence),
@@ -112,6 +115,15 @@ def unknown_loops(rows: Iterable[Collective]) -> list[str]:
     return sorted({loop for row in rows for loop in row.unknown_loops})
 
 
+def _not_judged(evidence: StepEvidence) -> str | None:
+    """`not judged: batch, model, parameters; the compiler refused the program for its size`."""
+    keys, error = unjudged(evidence), evidence.facts.error
+    if error is None or not keys:
+        return None
+    ended = "the compiler refused the program for its size" if refused(evidence) else f"the step does not {error.phase}"
+    return f"not judged: {', '.join(keys)}; {ended}"
+
+
 def _rewrites(evidence: StepEvidence) -> tuple[str, ...]:
     """`collectives as run: combined (36 executions), hoisted (2 executions); remainder 0 elements`."""
     explanation = evidence.explanation
@@ -130,8 +142,9 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
     ledger = evidence.memory
     if ledger is None:
         return None
-    section = evidence.contract.memory
-    limits = dict(section.classes) if section is not None else {}
+    section, compiled = evidence.contract.memory, evidence.facts.error is None
+    # What was never compiled has no state on a device, and its peak is that of a program nobody will run.
+    limits = dict(section.classes) if section is not None and compiled else {}
     live = ledger.by_class
     # Sums alone tell no class from another: a limit beside 0 bytes would look kept.
     classes = dict.fromkeys([*live, *limits]) if ledger.method != "compiled-stats" else ()
@@ -143,11 +156,12 @@ def _memory(evidence: StepEvidence) -> MemoryTable | None:
         alias_bytes=ledger.alias_bytes,
         temp_bytes=ledger.temp_bytes,
         code_bytes=ledger.code_bytes,
-        state_bytes=ledger.state_bytes,
-        state_plan_bytes=_state_plan(evidence),
+        state_bytes=ledger.state_bytes if compiled else None,
+        state_plan_bytes=_state_plan(evidence) if compiled else None,
         state_stored_bytes=None if (stored := stored_state(evidence)) is None else stored.tiled,
         hbm_bytes=section.hbm if section is not None else None,
         by_class=tuple((name, live.get(name, 0), limits.get(name)) for name in classes),
+        standing="refused" if refused(evidence) else "estimate" if is_estimate(evidence) else "run",
     )
 
 

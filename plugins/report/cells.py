@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from ...contracts.model import format_bytes
 from ..pipeline.tables import Axes, ComparisonRow
 
+ESTIMATE = "of a fast compile: temporaries may take more at full effort, or less"
+"""What to know beside the memory of such a program."""
+
 
 def axes(value: Axes) -> str:
     """`data,fsdp`; `irregular`; `?` where the axes are unknown; `-` for none."""

@@ -112,7 +112,7 @@ def sent(forecast: ForecastTable) -> str:
 
 
 def sources(forecast: ForecastTable) -> Iterator[str]:
-    """Where the rates and the capacity are published, each address once."""
+    """Where the rates and the capacity are published, each address once; what a compiler says has none."""
     found: dict[str, list[str]] = {}
     for row in forecast.resources:
         named = row.name.split(" over ")[0] + (f": {row.note}" if row.note else "")
@@ -123,7 +123,8 @@ def sources(forecast: ForecastTable) -> Iterator[str]:
         found.setdefault(forecast.capacity_source, []).append("HBM capacity")
     for address, names in found.items():
         if names:
-            yield f"published at {address} ({'; '.join(names)})"
+            where = f"published at {address}" if address.startswith("https://") else f"as in the {address}"
+            yield f"{where} ({'; '.join(names)})"
 
 
 def forecast_rows(forecast: ForecastTable) -> list[tuple[str, ...]]:

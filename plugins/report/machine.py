@@ -49,7 +49,7 @@ def _lines(row: PlatformRow) -> list[str]:
     state = ("ready" + ("" if row.executes else ", compiles only")) if row.readiness.ready else "MISSING"
     lines = [f"{row.platform:<5} {state}", f"      targets  {row.spelling}"]
     if row.kinds:
-        lines.append(f"      kinds    {_kinds(row)}")
+        lines.append(f"      kinds    {_kinds(row)}: what one device gives a program")
     if row.readiness.versions:
         lines.append(f"      found    {_versions(row.readiness.versions)}")
     if row.asked:
@@ -72,7 +72,8 @@ def _table(found: Machine) -> list[str]:
 
 def _kinds(row: PlatformRow) -> str:
     return ", ".join(
-        kind.name if kind.hbm_bytes is None else f"{kind.name} ({format_bytes(kind.hbm_bytes)})" for kind in row.kinds
+        kind.name if kind.program_bytes is None else f"{kind.name} ({format_bytes(kind.program_bytes)})"
+        for kind in row.kinds
     )
 
 

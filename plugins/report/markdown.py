@@ -9,7 +9,7 @@ from functools import partial
 from ...contracts.model import format_bytes
 from ..pipeline.report import Report, Root
 from ..pipeline.tables import ForecastTable, StepTables
-from .cells import axes, beside, bytes_or_dash, compared, mesh, number, peak_label, versus
+from .cells import ESTIMATE, axes, beside, bytes_or_dash, compared, mesh, number, peak_label, versus
 from .forecast import forecast_rows, sources, statements
 from .printable import cut, one_line, place, plural, sentence
 from .verdict import consequences, counts, headline, title, verdict
@@ -126,7 +126,7 @@ def _step(tables: StepTables) -> str:
             if len(tables.collectives) > SHOWN_ROWS
             else []
         )
-    parts += [escape(cut(note, ROW_CHARACTERS)) for note in (tables.plan_note,) if note]
+    parts += [escape(cut(note, ROW_CHARACTERS)) for note in (tables.plan_note, tables.not_judged) if note]
     if tables.memory is not None:
         memory = tables.memory
         rows = [("must fit", format_bytes(memory.need_bytes), bytes_or_dash(memory.hbm_bytes))]
@@ -140,6 +140,7 @@ def _step(tables: StepTables) -> str:
             (escape(cls), format_bytes(size), bytes_or_dash(limit)) for cls, size, limit in memory.by_class[:SHOWN_ROWS]
         ]
         parts.append(_table(("memory per device", "bytes", "promise"), rows))
+        parts += [escape(ESTIMATE)] if memory.standing == "estimate" else []
     if tables.tensors:
         rows = [
             (

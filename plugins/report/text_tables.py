@@ -15,7 +15,7 @@ from rich.text import Text
 from ...contracts.model import format_bytes
 from ..pipeline.resolved import ResolvedRow
 from ..pipeline.tables import CollectiveRow, MemoryTable, RunTable, StepTables, TensorRow
-from .cells import axes, beside, bytes_or_dash, compared, mesh, number, peak_label
+from .cells import ESTIMATE, axes, beside, bytes_or_dash, compared, mesh, number, peak_label
 from .forecast import forecast_text
 from .printable import one_line, plural
 from .wrap import broken
@@ -41,8 +41,11 @@ def step_tables(tables: StepTables, width: int) -> list[RenderableType]:
         parts += ["", _collectives(tables.collectives, width)]
     for note in ([tables.plan_note] if tables.plan_note else []) + list(tables.rewrites):
         parts.append(Padding(Text(one_line(note), style="dim"), (0, 0, 0, 2)))
+    if tables.not_judged is not None:
+        parts += ["", _indented(tables.not_judged, width, "yellow")]
     if tables.memory is not None:
         parts += ["", _memory(tables.memory)]
+        parts += [_indented(ESTIMATE, width, "dim")] if tables.memory.standing == "estimate" else []
     if tables.tensors:
         parts += ["", _tensors(tables.tensors)]
     if tables.forecast is not None:
@@ -138,9 +141,8 @@ def _total_line(rows: tuple[CollectiveRow, ...]) -> list[str]:
 def _memory(memory: MemoryTable) -> Table:
     table = _table("Memory per device", "bytes", "promise", "")
     within = memory.hbm_bytes is None or memory.need_bytes <= memory.hbm_bytes
-    table.add_row(
-        "must fit", format_bytes(memory.need_bytes), bytes_or_dash(memory.hbm_bytes), _mark(memory.hbm_bytes, within)
-    )
+    mark = Text("refused", style="bold red") if memory.standing == "refused" else _mark(memory.hbm_bytes, within)
+    table.add_row("must fit", format_bytes(memory.need_bytes), bytes_or_dash(memory.hbm_bytes), mark)
     table.add_row("  arguments", format_bytes(memory.argument_bytes), "", "")
     table.add_row("  outputs not aliased", format_bytes(max(0, memory.output_bytes - memory.alias_bytes)), "", "")
     table.add_row("  temporaries", format_bytes(memory.temp_bytes), "", "")

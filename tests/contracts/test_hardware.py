@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from contract_lint.contracts.hardware import DEVICES, GB, TERA, DeviceKind, Figure, device_kind, kinds, no_such_slice
+from contract_lint.contracts.hardware import (
+    DEVICES,
+    GB,
+    TERA,
+    DeviceKind,
+    Figure,
+    device_kind,
+    kinds,
+    no_such_slice,
+)
 from contract_lint.contracts.hardware.slices import CUBES, FLAT
 
 
@@ -42,6 +51,17 @@ def test_two_devices_of_a_chip_have_half_of_it_each() -> None:
     peak = kind.peak("fp8")
     assert kind.devices_per_chip == 2 and peak is not None and kind.share(peak) == 2307 * TERA
     assert kind.peak("tf32") is None
+
+
+def test_what_a_program_gets_is_what_its_compiler_says() -> None:
+    """Every TPU has such a figure; a GPU's compiler says nothing, so its published memory counts."""
+    for name in kinds("tpu"):
+        kind = device_kind("tpu", name)
+        assert kind.given is not None and "libtpu" in kind.program_source, name
+        assert kind.program_bytes == round(kind.given.value)
+    for name in kinds("cuda"):
+        kind = device_kind("cuda", name)
+        assert (kind.program_bytes, kind.program_source) == (kind.hbm_bytes, kind.source)
 
 
 def test_faster_types_are_never_slower() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract_lint.contracts.target_name import parse_target
 from contract_lint.hlo_tools.capture import Capture, read_capture
 from contract_lint.hlo_tools.collectives import collectives
 from contract_lint.hlo_tools.memory import memory
@@ -170,11 +171,33 @@ def test_every_kind_compiles(tmp_path: Path, target: str, devices: int, kind: st
 
 
 @pytest.mark.slow
-def test_full_effort_is_another_program(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["replicated", "calls_the_host"])
+def test_full_effort_is_another_program_with_the_same_arguments_and_outputs(tmp_path: Path, name: str) -> None:
+    """Only temporaries and code may differ: that is all a fast figure leaves open."""
     needs("tpu")
     mesh = MeshRequest(axes={"data": 8})
-    full = compiled(tmp_path / "full", TPU, ["replicated"], mesh, effort="full")
+    fast, full = (compiled(tmp_path / effort, TPU, [name], mesh, effort=effort) for effort in ("fast", "full"))
     assert full.manifest.provenance.effort == "full"
+    one, two = (memory(made.steps[name].proto, facts=made.steps[name].facts) for made in (fast, full))
+    assert one.standing_bytes == two.standing_bytes > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "target",
+    ["tpu:v2:2x2", "tpu:v3:2x2", "tpu:v4:2x2x1", "tpu:v5e:2x2", "tpu:v5p:2x2x1", "tpu:v6e:2x2", "tpu:7x:2x2x1"],
+)
+def test_a_device_gives_what_the_table_says(tmp_path: Path, target: str) -> None:
+    """The compiler's own sentence where it refuses a program; all kinds are there."""
+    needs("tpu")
+    kind = parse_target(target).kind
+    mesh = MeshRequest(axes={"data": parse_target(target).devices})
+    request = request_for(tmp_path / "capture", target, ["too_large"], mesh)
+    request.steps[0].args["rows"] = 1 << 20
+    assert run_child(request, timeout=TIMEOUT).error is None
+    error = read_capture(tmp_path / "capture").steps["too_large"].facts.error
+    said = out_of_memory(error.message) if error is not None else None
+    assert said is not None and said.available_bytes == kind.program_bytes
 
 
 def test_the_cpu_takes_2048_devices_without_running(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""The memory budget is larger than the memory of a target's devices.
+"""The memory budget is larger than what a device of a target gives a program.
 
 ## What it does
-Compares `memory.hbm` with the table of devices, for every target whose kind has a published size.
+Compares `memory.hbm` with the table of devices: what the target's compiler gives a program (libtpu keeps a part for
+itself: 15.75 GiB are left of the 16 of a v5e), else the published memory.
 
 ## Why is this bad?
 A program may keep the promise and still not fit the machine it is meant for.
@@ -31,6 +32,7 @@ from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
 from ....contracts.model import format_bytes, parse_bytes
 from ....contracts.target_name import parse_target
+from ...capacity import capacity_text
 from ...rule import Rule
 from ..view import View
 
@@ -46,14 +48,15 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
             kind = parse_target(name).kind
         except ValueError:
             continue
-        if kind.hbm_bytes is not None and budget > kind.hbm_bytes:
+        given = kind.program_bytes
+        if given is not None and budget > given:
             yield view.finding(
                 RULE,
                 ("memory", "hbm"),
-                f"a device of `{name}` has {format_bytes(kind.hbm_bytes)}, the budget is {format_bytes(budget)}",
-                expected=f"at most {format_bytes(kind.hbm_bytes)}",
+                f"a device of `{name}` gives a program {format_bytes(given)}, the budget is {format_bytes(budget)}",
+                expected=f"at most {format_bytes(given)}",
                 found=format_bytes(budget),
-                evidence=(f"published at {kind.source}",),
+                evidence=(capacity_text(kind),),
             )
             return
 

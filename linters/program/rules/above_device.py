@@ -1,8 +1,9 @@
 """The program needs more memory than a device of the target has.
 
 ## What it does
-Adds arguments, outputs that alias no argument, packed temporaries and code, and compares the sum with the published
-memory of the target's device. For CUDA this is the only word on it: that compiler never refuses a program for its size.
+Adds arguments, outputs that alias no argument, packed temporaries and code, and compares the sum with what a device of
+the target gives a program: as its compiler says (TPU), else the published memory. For CUDA this is the only word on
+it: that compiler never refuses a program for its size.
 
 ## Why is this bad?
 The step compiles and fails at its first execution, after hours in a queue.
@@ -24,6 +25,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
+from ...capacity import capacity_text
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..buffers import advice, by_source
@@ -36,13 +38,13 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         return
     yield RULE.finding(
         f"the program needs {format_bytes(ledger.need_bytes)} per device, "
-        f"a device of {evidence.target} has {format_bytes(capacity)}",
+        f"a device of {evidence.target} gives a program {format_bytes(capacity)}",
         subject="device",
         location=evidence.place("memory.hbm"),
-        confidence=confidence(evidence),
+        confidence=confidence(evidence, fixed=ledger.standing_bytes > capacity),
         expected=f"at most {capacity:,} bytes",
         found=f"{ledger.need_bytes:,} bytes",
-        evidence=(*by_source(ledger), f"the device's memory is published at {name.kind.source}"),
+        evidence=(*by_source(ledger), capacity_text(name.kind)),
         help=advice(ledger),
     )
 

@@ -67,5 +67,11 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
 
 
 RULE = Rule(
-    code="SHD213", name="allowance-misfit", severity="error", evidence="program", doc=__doc__ or "", check=check
+    code="SHD213",
+    name="allowance-misfit",
+    severity="error",
+    evidence="program",
+    doc=__doc__ or "",
+    check=check,
+    compiled=False,
 )

@@ -54,4 +54,12 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         )
 
 
-RULE = Rule(code="SHD207", name="collective-axis", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SHD207",
+    name="collective-axis",
+    severity="error",
+    evidence="program",
+    doc=__doc__ or "",
+    check=check,
+    compiled=False,
+)

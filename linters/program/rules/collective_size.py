@@ -58,4 +58,12 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         )
 
 
-RULE = Rule(code="SHD206", name="collective-size", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SHD206",
+    name="collective-size",
+    severity="error",
+    evidence="program",
+    doc=__doc__ or "",
+    check=check,
+    compiled=False,
+)

@@ -88,4 +88,12 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     )
 
 
-RULE = Rule(code="SHD216", name="dcn-traffic", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="SHD216",
+    name="dcn-traffic",
+    severity="error",
+    evidence="program",
+    doc=__doc__ or "",
+    check=check,
+    compiled=False,
+)

@@ -68,5 +68,11 @@ def _place(row: Collective) -> str:
 
 
 RULE = Rule(
-    code="SHD208", name="duplicate-collective", severity="warning", evidence="program", doc=__doc__ or "", check=check
+    code="SHD208",
+    name="duplicate-collective",
+    severity="warning",
+    evidence="program",
+    doc=__doc__ or "",
+    check=check,
+    compiled=False,
 )

@@ -45,7 +45,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         subject="hbm",
         location=evidence.place("memory.hbm"),
         key="memory.hbm",
-        confidence=confidence(evidence),
+        confidence=confidence(evidence, fixed=ledger.standing_bytes > section.hbm),
         expected=f"at most {section.hbm:,} bytes",
         found=f"{ledger.need_bytes:,} bytes",
         evidence=shown(

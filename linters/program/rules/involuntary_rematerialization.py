@@ -54,4 +54,5 @@ RULE = Rule(
     evidence="program",
     doc=__doc__ or "",
     check=check,
+    compiled=False,
 )

@@ -57,5 +57,11 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
 
 
 RULE = Rule(
-    code="SHD205", name="missing-collective", severity="error", evidence="program", doc=__doc__ or "", check=check
+    code="SHD205",
+    name="missing-collective",
+    severity="error",
+    evidence="program",
+    doc=__doc__ or "",
+    check=check,
+    compiled=False,
 )

@@ -96,5 +96,11 @@ def _each(row: Collective) -> int:
 
 
 RULE = Rule(
-    code="SHD204", name="unplanned-collective", severity="error", evidence="program", doc=__doc__ or "", check=check
+    code="SHD204",
+    name="unplanned-collective",
+    severity="error",
+    evidence="program",
+    doc=__doc__ or "",
+    check=check,
+    compiled=False,
 )

@@ -130,4 +130,12 @@ def _wrong(rows: list[Collective], terms: tuple[tuple[str, int, int], ...]) -> I
             yield row
 
 
-RULE = Rule(code="NUM203", name="wire-dtype", severity="error", evidence="program", doc=__doc__ or "", check=check)
+RULE = Rule(
+    code="NUM203",
+    name="wire-dtype",
+    severity="error",
+    evidence="program",
+    doc=__doc__ or "",
+    check=check,
+    compiled=False,
+)

@@ -34,7 +34,7 @@ from ....hlo_tools.messages import OutOfMemory
 from ...cut import LARGEST, shown
 from ...evidence import StepEvidence, frame_location
 from ...program.buffers import advice, by_source, first_place, largest_class
-from ...program.limits import OUT_OF_MEMORY, available_bytes, confidence, refusal
+from ...program.limits import OUT_OF_MEMORY, available_bytes, confidence, left_to_full, refusal, refused
 from ...rule import Rule
 
 _ADVICE = "use more microbatches, rematerialise more, or shard further"
@@ -42,7 +42,7 @@ _ADVICE = "use more microbatches, rematerialise more, or shard further"
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
     error = evidence.facts.error
-    if error is None or error.kind != OUT_OF_MEMORY:
+    if error is None or not refused(evidence):
         return
     said, ledger = refusal(evidence), evidence.memory
     available = available_bytes(evidence)
@@ -52,7 +52,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         f"out of memory at compile time: {_sentence(evidence.target, needed, available)}",
         subject=OUT_OF_MEMORY,
         location=place or evidence.place(evidence.step_key),
-        confidence=confidence(evidence),
+        confidence=confidence(evidence, fixed=not left_to_full(evidence)),
         expected=f"at most {available:,} bytes" if available is not None else None,
         found=f"{needed:,} bytes" if needed is not None else error.type,
         evidence=_evidence(ledger, said, error.message),

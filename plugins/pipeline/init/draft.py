@@ -10,6 +10,7 @@ from ....contracts.errors import ContractLintError
 from ....contracts.manifest import JaxprFacts, RunFacts
 from ....contracts.model import Contract
 from ....contracts.plan.tensors import plan_tensors
+from ....contracts.target_name import parse_target
 from ....hlo_tools.canonical import canonical
 from ....hlo_tools.capture import Capture, StepCapture
 from ....hlo_tools.memory import memory
@@ -57,7 +58,7 @@ def draft(name: str, step: Mapping[str, Any], target: str, capture: Capture, who
         "optimizer": sections.optimizer(),
         "parameters": sections.parameters(),
         "collectives": sections.collectives(),
-        "memory": _memory(found),
+        "memory": _memory(found, target),
         "graph": _graph(found.facts.jaxpr),
     }
     kept = {key: value for key, value in data.items() if value}
@@ -249,11 +250,13 @@ def _is_float(dtype: str) -> bool:
     return dtype.startswith(("float", "bfloat"))
 
 
-def _memory(step: StepCapture) -> dict[str, Any] | None:
+def _memory(step: StepCapture, target: str) -> dict[str, Any] | None:
     if step.proto is None and step.facts.memory is None:
         return None
     ledger = memory(step.proto, facts=step.facts)
-    return {"hbm": f"{_rounded(int(ledger.need_bytes * HEADROOM), MIB) // MIB}MiB"}
+    budget = _rounded(int(ledger.need_bytes * HEADROOM), MIB) // MIB
+    given = parse_target(target).kind.program_bytes
+    return {"hbm": f"{budget if given is None else min(budget, given // MIB)}MiB"}
 
 
 def _graph(jaxpr: JaxprFacts | None) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from ..report import Report
 from .bound import bound
 from .draft import REVIEW, draft
 from .look import Look, Looked
+from .unfit import unfit
 from .yaml_text import yaml_text
 
 LONGEST_REASON = 200
@@ -47,7 +48,8 @@ def first_contract(
     without it a build function that wants a mesh gets one axis `data` over all devices. `reference_args` go into the
     contract as they are; `config` and `bindings` as in `bound`. With `run`, a target that executes runs the step as
     `verify --run` does. Findings on the step itself become deviations to review, so that the contract passes as it
-    stands.
+    stands. Of a step that does not fit a device no contract could hold: none is written, and the report, which then
+    names no contract, says what is needed and what there is.
     Raises ContractLintError for a step that cannot be built, traced or compiled, and for a file that cannot be written.
     """
     tell = say or (lambda _: None)
@@ -61,6 +63,8 @@ def first_contract(
             step["args"] = dict(args)
         if reference_args:
             step["reference_args"] = dict(reference_args)
+        if (too_large := unfit(name or _name(entry), step, looked, Path(folder))) is not None:
+            return too_large
         drafted = draft(name or _name(entry), step, target, looked.capture, whole_mesh=config is None)
         data = bound(drafted.data, out.parent, config or {}, bindings or {})
         notes = [*looked.notes, *drafted.notes]

@@ -11,9 +11,11 @@ from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
 from ....contracts.manifest import StepError
 from ....hlo_tools.capture import Capture, read_capture
+from ....linters.program.limits import OUT_OF_MEMORY
 from ....runtime.contract import project_root, provenance
 from ....runtime.launch import DEFAULT_TIMEOUT, run_child
 from ....runtime.request import ChildFailure, ChildRequest, ChildResult, MeshRequest, StepRequest
+from ....runtime.targets import Effort
 from ....runtime.targets import target as parse_target
 from ..capture import RUN_STEPS
 from ..targets import require_jax
@@ -50,14 +52,22 @@ class Look:
     python: str | None
     timeout: float | None
 
-    def at_the_step(self, folder: Path, run: bool, say: Say) -> Looked:
-        """Capture into `folder`. A step that compiles but cannot be run is captured again without running it.
+    @property
+    def effort(self) -> Effort | None:
+        """Full where a fast compile proves no memory budget, else the target's default."""
+        return "full" if parse_target(self.target).platform == "tpu" else None
 
-        Raises ContractLintError for a step that cannot be built, traced or compiled.
+    def at_the_step(self, folder: Path, run: bool, say: Say) -> Looked:
+        """Capture into `folder`. A step that compiles but cannot be run is captured again without running it; one that
+        the compiler refuses for its size is returned with what it left behind.
+
+        Raises ContractLintError for a step that cannot be built, traced or compiled for any other reason.
         """
         require_jax(self.python)
         steps = RUN_STEPS if run and parse_target(self.target).executes else 0
         phase = ""
+        if self.effort is not None:
+            say(f"{self.target}: compiling at full effort: a budget is written of what runs, not of a fast compile")
 
         def tell(line: str) -> None:
             nonlocal phase
@@ -84,7 +94,7 @@ class Look:
             return result.failure or ChildFailure(message="the step was not captured")
         capture = read_capture(result.capture_dir)
         error = capture.steps[STEP].facts.error
-        if error is not None:
+        if error is not None and error.kind != OUT_OF_MEMORY:
             raise _step_error(error, self.entry)
         return Looked(capture, request, result)
 
@@ -93,6 +103,7 @@ class Look:
         return ChildRequest(
             mode="infer",
             target=self.target,
+            effort=self.effort,
             mesh=None if self.mesh is None else MeshRequest(axes=dict(self.mesh)),
             steps=[
                 StepRequest(

@@ -20,7 +20,7 @@ COMMENTS = {
     "optimizer": "Slots as found; adam and adamw keep the same ones.",
     "parameters": "First match wins; a pattern is matched against the end of a path. null is not split.",
     "collectives": "One step, loops multiplied. Remove `review` once a person knows why each is there.",
-    "memory": "What must fit on one device: as found and a tenth of headroom, rounded up to a whole MiB.",
+    "memory": "What must fit on one device: as found and a tenth of headroom, but no more than it gives; in whole MiB.",
     "graph": "What the traced program may hold.",
     "deviations": "Findings on the step as it is. Mend them, or say why they are right.",
 }

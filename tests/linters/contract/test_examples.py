@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import load_contract
-from contract_lint.linters.registry import builtin_rules
+from contract_lint.linters.registry import builtin_rules, rules
 from contract_lint.linters.rule import Rule
 from contract_lint.linters.verdict.deviations import Verdict
 from contract_lint.linters.verdict.suppressions import suppress
@@ -55,7 +55,7 @@ def judge(rule: Rule, folder: Path, fragment: str) -> list[Finding]:
     path.write_text(text)
     loaded = load_contract(path, root=folder, today=date(2026, 12, 1))
     found = [finding for each in builtin_rules("contract") for finding in each.check(loaded)]
-    verdict = Verdict(loaded, tuple(found), complete=True)
+    verdict = Verdict(loaded, tuple(found), judged={rule.code for rule in rules()})
     found += [finding for each in VERDICT_RULES for finding in each.check(verdict)]
     return suppress(found, loaded.path, text)
 

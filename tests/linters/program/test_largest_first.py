@@ -19,7 +19,10 @@ BUFFERS = [
 def check(code: str) -> Finding:
     rule = find_rule(code)
     assert rule is not None
-    ledger = SimpleNamespace(buffers=BUFFERS, by_class={"gradient": 13 << 20}, need_bytes=13 << 20, peak_bytes=13 << 20)
+    size = 13 << 20
+    ledger = SimpleNamespace(
+        buffers=BUFFERS, by_class={"gradient": size}, need_bytes=size, peak_bytes=size, standing_bytes=0
+    )
     memory = SimpleNamespace(hbm=1 << 20, classes={"gradient": 1 << 20})
     evidence: Any = SimpleNamespace(
         contract=SimpleNamespace(memory=memory),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from contract_lint.contracts.load import load_contract
+from contract_lint.plugins.pipeline.init import first_contract
 from contract_lint.plugins.pipeline.verify import verify
 from contract_lint.runtime.targets.readiness import readiness
 
@@ -58,3 +60,32 @@ def test_near_a_budget_the_verdict_is_that_of_a_full_compile(tmp_path: Path) -> 
     assert [capture["effort"] for capture in report.captures] == ["full"]
     memory = [finding for finding in report.findings if finding.code.startswith("MEM")]
     assert all(finding.confidence == "certain" for finding in memory)
+
+
+@pytest.mark.slow
+def test_what_init_writes_of_a_tpu_step_passes_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its budget is of the program at full effort, by which `verify` judges it; nothing is accepted in advance."""
+    needs("tpu")
+    monkeypatch.chdir(tmp_path)
+    out, lines = tmp_path / "small.contract.yaml", list[str]()
+    entry, mesh = "accelerator_steps:too_large", {"data": 4}
+    report = first_contract(
+        entry, out, target="tpu:v5e:2x2", mesh=mesh, args={"rows": 8192}, path=[str(STEPS)], say=lines.append
+    )
+    assert report.exit_code == 0 and report.contracts and any("full effort" in line for line in lines)
+    contract = load_contract(out).contract
+    assert contract is not None and contract.deviations == []
+    verified = verify(out, timeout=TIMEOUT, say=lines.append)
+    assert {finding.severity for finding in verified.findings} <= {"info"}, "only what a person is to review"
+    assert [capture["effort"] for capture in verified.captures] == ["full"]
+    assert any("unchanged since the last capture" in line for line in lines), "compiled at full effort once"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "code"), [("tpu:v5e:2x2", "MEM206"), ("cuda:h100:1x4", "MEM207")])
+def test_init_writes_nothing_of_a_step_that_does_not_fit(tmp_path: Path, target: str, code: str) -> None:
+    needs(target.partition(":")[0])
+    out = tmp_path / "large.contract.yaml"
+    report = first_contract("accelerator_steps:too_large", out, target=target, mesh={"data": 4}, path=[str(STEPS)])
+    assert [finding.code for finding in report.findings] == [code] and report.exit_code == 1
+    assert report.contracts == () and not out.exists()

@@ -138,7 +138,10 @@ def test_what_it_writes_passes_verify(project: Path) -> None:
     assert any("; at src/their_step.py:" in (row.review or "") for row in contract.collectives.expect)
     assert contract.graph is not None and contract.graph.host_callbacks == "allow"
     text = (project / "contracts.contract.yaml").read_text()
-    assert "# What must fit on one device: as found and a tenth of headroom, rounded up to a whole MiB." in text
+    assert (
+        "# What must fit on one device: as found and a tenth of headroom, but no more than it gives; in whole MiB."
+        in text
+    )
     assert contract.memory is not None and contract.memory.hbm and contract.memory.hbm % (1 << 20) == 0
     # The compiler places what the step returns otherwise than its arguments.
     assert section.compiles == 2 and section.review

@@ -9,6 +9,7 @@ from typing import Any
 from ..contracts.manifest import Frame, MeshFact
 from .asked_by import AskedBy
 from .async_fusions import mark, without_copies
+from .flow import WRAPPERS
 from .frames import user_frame
 from .fused_sums import FusedSums
 from .in_flight import InFlight, Schedule
@@ -273,11 +274,11 @@ def _axes(instruction: Instruction, who: Participants, mesh: MeshFact | None) ->
 
 
 def _async_computations(module: HloModule) -> dict[str, Instruction]:
-    """The computations that an `async-start` wraps, with that instruction."""
+    """The computations that an `async-start` or its like wraps, with that instruction."""
     found = {}
     for computation in module.computations:
         for position, opcode in enumerate(computation.opcodes()):
-            if opcode == "async-start":
+            if opcode in WRAPPERS:
                 instruction = computation.instruction_at(position)
                 for callee in instruction.called:
                     found[callee.name] = instruction

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from .instruction import Instruction
 from .module import Computation, HloModule
 
-FRAMES = frozenset(("fusion", "call", "async-start"))
+WRAPPERS = ("async-start", "call-start", "fusion-start")
+"""What runs a computation beside the rest until its `-done` (TPU's SparseCore runs collectives in a `call-start`)."""
+FRAMES = frozenset(("fusion", "call", *WRAPPERS))
 _HANDED_ON = frozenset(("async-update", "async-done"))
 _PAIRS = ("-done", "-update")
 _MAX_STEPS = 256

@@ -1,6 +1,6 @@
 """When a collective runs in the schedule, when its result is read, and what runs meanwhile.
 
-    %all-gather-start ... %all-gather-done        a pair; `async-start` of a wrapped collective and its done alike
+    %all-gather-start ... %all-gather-done        a pair; `async-start` (or `call-start`) of a wrapped collective alike
     %fusion (AsyncCollectiveStart) ... %fusion.9 (AsyncCollectiveDone)      TPU's asynchronous fusions, one chain
     %send ... %recv-done       between TPU slices: what is received is there where the `recv` is done
     %while                     a windowed product: its permutes run beside the products of the loop they stand in
@@ -88,8 +88,7 @@ class Schedule:
             beside, flops = self._work_of(collective.called[0]), self._each.matrix_flops(collective)
             between, multiplied = slice(len(beside.places)), slice(len(beside.products))
         else:
-            start = self._carrier(collective)
-            done = self._done(collective, start)
+            start, done = self.ends(collective)
             beside = self._work_of(start.computation)
             between = slice(bisect_right(beside.places, start.index), bisect_left(beside.places, done.index))
             multiplied = slice(bisect_right(beside.products, start.index), bisect_left(beside.products, done.index))
@@ -105,6 +104,11 @@ class Schedule:
             tuple(beside.computation.instruction_at(at).name for at in beside.products[multiplied][:NAMED]),
             flops,
         )
+
+    def ends(self, collective: Instruction) -> tuple[Instruction, Instruction]:
+        """What starts a collective in the schedule, and what waits for its result; the same where it is waited for."""
+        start = self._carrier(collective)
+        return start, self._done(collective, start)
 
     def _work_of(self, computation: Computation) -> _Work:
         known = self._work.get(computation.name)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ..flow import WRAPPERS
 from ..instruction import Instruction
 from ..loops import executions
 from ..module import Computation, HloModule
 from .matrix import OPCODES, work
-from .traffic import Bytes, Traffic
+from .traffic import NOTHING, Bytes, Traffic
 
 Products = dict[str, int]
 """Operations of matrix products, by type of the operands."""
@@ -42,7 +43,10 @@ class Each:
         return {dtype: flops * rounds for dtype, flops in _added(inside).items()}
 
     def bytes(self, instruction: Instruction) -> Bytes:
-        """What a kernel reads and writes in one execution."""
+        """What a kernel reads and writes in one execution; of a wrapper, what the wrapped instructions do."""
+        if instruction.opcode in WRAPPERS:
+            inside = (each for callee in instruction.called for each in callee)
+            return sum((self._traffic.of(each) for each in inside), NOTHING)
         return self._traffic.of(instruction)
 
     def rounds(self, loop: Instruction) -> int:

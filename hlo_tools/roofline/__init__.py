@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from .bound import AxisLoad, Resource, Roofline, axes_text, roofline
+from .bound import AxisLoad, Resource, Roofline, roofline
+from .path import Operation, Path
+from .wires import axes_text
 
-__all__ = ["AxisLoad", "Resource", "Roofline", "axes_text", "roofline"]
+__all__ = ["AxisLoad", "Operation", "Path", "Resource", "Roofline", "axes_text", "roofline"]

@@ -6,6 +6,10 @@ from ...contracts.target_name import TargetName
 from ..cost import CostLedger
 
 _NAMED = 5
+AS_SCHEDULED = (
+    "as scheduled: kernels run one after the other, collectives and copies beside them until something waits for them; "
+    "latencies are not counted"
+)
 
 
 def assumptions(target: TargetName | None, cost: CostLedger) -> tuple[str, ...]:

@@ -15,15 +15,15 @@ from ...contracts.target_name import TargetName
 from ..collectives import CollectiveLedger
 from ..cost import CostLedger
 from ..mesh_axes import Axes
-from .assumptions import assumptions
+from ..module import HloModule
+from .assumptions import AS_SCHEDULED, assumptions
+from .path import Path, path
 from .rates import peak_for
-from .wires import Load, Wires, wires
+from .wires import NAMES, Load, Wires, axes_text, wires
 
 SCHEMA_VERSION = 1
 MAX_DEVICES = 1 << 22
 Unit = Literal["FLOP", "byte"]
-NAMES: dict[str, tuple[str, str]] = {"tpu": ("ICI", "DCN"), "cuda": ("NVLink", "network")}
-"""What the wires inside a slice or host and those between are called, by platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class Roofline:
     recomputed_flops: int | None = None
     peak: Figure | None = None
     peak_per_device: float | None = None
+    path: Path | None = None
+    """The step as scheduled."""
     assumptions: tuple[str, ...] = ()
 
     @property
@@ -125,6 +127,7 @@ class Roofline:
             "bound_seconds": self.seconds,
             "binding": self.binding.name if self.binding is not None else None,
             "no_bound": self.no_bound,
+            "scheduled": self.path.as_json() if self.path is not None else None,
             "hbm_need_bytes": self.need_bytes,
             "hbm_capacity_bytes": self.capacity_bytes,
             "hbm_capacity_source": self.capacity_source,
@@ -142,9 +145,14 @@ class Roofline:
 
 
 def roofline(
-    cost: CostLedger, ledger: CollectiveLedger, target: TargetName | None = None, need_bytes: int | None = None
+    cost: CostLedger,
+    ledger: CollectiveLedger,
+    target: TargetName | None = None,
+    need_bytes: int | None = None,
+    module: HloModule | None = None,
 ) -> Roofline:
-    """The roofline of one step on `target`; without one, or on cpu, what it asks for and no time.
+    """The roofline of one step on `target`; without one, or on cpu, what it asks for and no time. With the `module`
+    also its time as scheduled; `ledger` is then what it prints.
 
     Raises ContractLintError where the program runs on more devices than the target has.
     """
@@ -170,7 +178,8 @@ def roofline(
     found.loads = [AxisLoad(load.axes, round(load.link_bytes), round(load.network_bytes)) for load in carried.loads]
     found.resources = [*_compute(cost, target), *_memory(cost, target), *_links(carried, target, found)]
     found.resources += _network(carried.loads, target, found)
-    found.assumptions = assumptions(target, cost)
+    found.path = path(module, ledger, target) if module is not None else None
+    found.assumptions = (*assumptions(target, cost), *((AS_SCHEDULED,) if found.path is not None else ()))
     return found
 
 
@@ -245,10 +254,3 @@ def _network(loads: list[Load], target: TargetName, found: Roofline) -> list[Res
     axes = ", ".join(axes_text(load.axes) for load in crossing)
     name = f"{found.network_name} over {axes}"
     return [Resource(name, round(amount), "byte", rate, float(amount) / rate, figure.source, figure.note)]
-
-
-def axes_text(axes: Axes) -> str:
-    """`data,fsdp`; `?` where the program's axes are unknown."""
-    if axes is None:
-        return "?"
-    return axes if isinstance(axes, str) else ",".join(axes) or "-"

@@ -11,7 +11,7 @@ All-to-all sends S / n to each of the others wherever they are; a permutation an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -21,9 +21,13 @@ from ...contracts.target_name import TargetName
 from ..collectives import Collective, CollectiveLedger
 from ..mesh_axes import Axes
 from ..participants import PAIRED
+from ..replica_groups import Groups
+from ..transfers import Transfer
 from .fabric import Span, crossing, span
 
 _SPREAD = ("all-to-all", "ragged-all-to-all")
+NAMES: dict[str, tuple[str, str]] = {"tpu": ("ICI", "DCN"), "cuda": ("NVLink", "network")}
+"""What the wires inside a slice or host and those between are called, by platform."""
 
 
 @dataclass(slots=True)
@@ -78,6 +82,43 @@ def wires(ledger: CollectiveLedger, target: TargetName) -> Wires:
         load.network_seconds = _plus(load.network_seconds, between, network, 1)
     found = [load for load in loads.values() if load.link_bytes or load.network_bytes]
     return Wires(found, None if link is None else _together(demands, link))
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """One execution of a collective: the least time it takes, the wires it holds meanwhile, and their name."""
+
+    seconds: float
+    wires: tuple[str, ...]
+    name: str
+
+
+def sendings(ledger: CollectiveLedger, target: TargetName) -> Iterator[tuple[Collective, Sending]]:
+    """Every row with one execution of it on the wires of `target`: on links and network at once, the slower counts."""
+    kind = target.kind
+    link = kind.share(kind.link) if kind.link else None
+    network = kind.share(kind.network) if kind.network else None
+    link_name, network_name = NAMES[target.platform]
+    shares: dict[tuple[str, Groups], _Share] = {}
+    for row in ledger.rows:
+        key = (row.kind, row.groups)
+        if key not in shares:
+            shares[key] = _share(row, _ids(ledger, row), target)
+        share = shares[key]
+        sent = Transfer(row.kind, row.parts, size=row.group_size).ring_bytes
+        links = sum(number for _, number in share.lanes)
+        inside = float(sent * share.link) / (link * links) if link and links else 0.0
+        between = float(sent * share.network) / network if network else 0.0
+        held = tuple(f"{link_name} {lane}" for lane, _ in share.lanes) if inside else ()
+        name = network_name if between > inside else f"{link_name} over {axes_text(row.axes)}"
+        yield row, Sending(max(inside, between), (*held, network_name) if between else held, name)
+
+
+def axes_text(axes: Axes) -> str:
+    """`data,fsdp`; `?` where the program's axes are unknown."""
+    if axes is None:
+        return "?"
+    return axes if isinstance(axes, str) else ",".join(axes) or "-"
 
 
 def between_parts(ledger: CollectiveLedger, target: TargetName) -> list[tuple[Collective, Fraction]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...hlo_tools.flow import Flow
+from ...hlo_tools.flow import FRAMES, Flow
 from ...hlo_tools.instruction import Instruction
 from ...hlo_tools.module import HloModule
 from ...hlo_tools.participants import participants
@@ -23,7 +23,6 @@ _UNKNOWN = frozenset(
     ("infeed", "recv", "recv-done", "rng", "custom-call", "undefined", "domain", "rng-get-and-update-state", "map")
 )
 _LEVELS = frozenset(("all-reduce", "all-gather", "all-reduce-start", "all-gather-start", "collective-broadcast"))
-_ENTERED = frozenset(("fusion", "call", "async-start"))
 _HANDED_ON = frozenset(("opt-barrier", "async-done", "async-update", "copy", "copy-start", "copy-done"))
 _MAX_VISITED = 20_000
 # Groups on which a device number is worked out: enough to see a difference.
@@ -43,7 +42,7 @@ class Varying:
         self._callers: dict[str, list[Instruction]] = {}
         for computation in module.computations:
             for position, opcode in enumerate(computation.opcodes()):
-                if opcode in ("while", "conditional", *_ENTERED):
+                if opcode in ("while", "conditional", *FRAMES):
                     caller = computation.instruction_at(position)
                     for callee in caller.called:
                         self._callers.setdefault(callee.name, []).append(caller)
@@ -126,7 +125,7 @@ class Varying:
             yield operands[0], None
             for branch in instruction.called:
                 yield branch.root, element
-        elif opcode in _ENTERED and instruction.called:
+        elif opcode in FRAMES and instruction.called:
             yield instruction.called[0].root, element
         else:
             for operand in operands:

@@ -105,11 +105,20 @@ def tensors(**options: Any) -> None:
     metavar="TARGET",
     help="Hardware to bound the time on, e.g. tpu:v5e:4x4 or cuda:h100:1x8; default: a capture's own.",
 )
-def roofline(target: str | None, **options: Any) -> None:
-    """What one step asks of each device, and the least time that takes: a bound, never a prediction."""
+@click.option(
+    "--hardware",
+    metavar="KIND",
+    help="The kind alone, e.g. v5e or h100: the smallest slice, or hosts of eight, that hold the program.",
+)
+def roofline(target: str | None, hardware: str | None, **options: Any) -> None:
+    """What one step asks of each device, and the least time that takes: a bound, never a prediction.
+
+    Of a scheduled program also the time in the order in which it runs: where collectives are waited for, and which
+    scopes and operations the time goes to.
+    """
     from ..pipeline.hlo import roofline_of
 
-    _show(lambda program: roofline_of(program, target), options)
+    _show(lambda program: roofline_of(program, target, hardware), options)
 
 
 @command.command("kernels", short_help="Where one kernel would move less memory.")

@@ -12,6 +12,8 @@ from typing import Literal, TypeVar
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
+from ...contracts.hardware import DEVICES, DeviceKind
+from ...contracts.hardware.smallest import smallest_target
 from ...contracts.manifest import MeshFact, StepFacts
 from ...contracts.target_name import TargetName, parse_target
 from ...hlo_tools.canonical import canonical_ledger, summed
@@ -178,20 +180,37 @@ def kernels_of(program: Program) -> HotSpots:
     return hot_spots(program.module)
 
 
-def roofline_of(program: Program, target: str | None = None) -> Roofline:
-    """What the program asks of each device, and the bound on `target` (default: the capture's).
+def roofline_of(program: Program, target: str | None = None, hardware: str | None = None) -> Roofline:
+    """What the program asks of each device, and the bound on `target` (default: the capture's), or on as many devices
+    of the kind `hardware` as it needs.
 
-    Raises ContractLintError for a target that is none.
+    Raises ContractLintError for a target or a kind that is none, and for both at once.
     """
-    name = target or program.target
+    ledger = collectives(program.module, program.mesh)
+    if hardware and target:
+        raise ContractLintError("--hardware and --target both say what to bound on", help="give one of them")
+    name = smallest_target(_kind(hardware), ledger.devices) if hardware else target or program.target
     try:
         parsed = parse_target(name) if name else None
     except ValueError as error:
         raise ContractLintError(f"--target {name!r}: {error}") from None
     need = memory_of(program).need_bytes if _knows_memory(program) else None
-    found = roofline(cost(program.module), collectives(program.module, program.mesh), parsed, need)
+    found = roofline(cost(program.module), ledger, parsed, need, program.module)
+    if hardware:
+        found.assumptions = (f"{ledger.devices:,} devices of {hardware} are taken to be {name}", *found.assumptions)
     found.assumptions = (*_compiled(program, parsed), *found.assumptions)
     return found
+
+
+def _kind(name: str) -> DeviceKind:
+    """The kind of device of this name, however Google or NVIDIA spell it. Raises ContractLintError."""
+    plain = name.lower().removeprefix("tpu").removeprefix("-").removeprefix("nvidia-")
+    plain = {"v7x": "7x", "v5litepod": "v5e"}.get(plain, plain)
+    for kind in DEVICES:
+        if kind.name == plain and kind.platform != "cpu":
+            return kind
+    known = ", ".join(kind.name for kind in DEVICES if kind.platform != "cpu")
+    raise ContractLintError(f"--hardware {name!r}: no such device is known here", help=f"give one of {known}")
 
 
 def _compiled(program: Program, target: TargetName | None) -> Iterator[str]:

@@ -8,22 +8,28 @@ from rich.table import Table
 from rich.text import Text
 
 from ...hlo_tools.cost import Product
-from ...hlo_tools.roofline import Roofline
+from ...hlo_tools.roofline import Path, Roofline
 from ...hlo_tools.scope import scope_of
 from ..pipeline.forecast import as_table
 from .forecast import duration, forecast_rows, forecast_text, si, sources, statements
 from .ledger_markdown import folded, table
-from .ledger_text import WIDE, tail
+from .ledger_text import WIDE, table_of, tail
 from .markdown import escape
 from .printable import one_line, plural
 from .text import to_text
 
 SHOWN_PRODUCTS = 20
+SHOWN_SCOPES = 8
+SHOWN_OPERATIONS = 8
+LONGEST = 50
+NO_SCOPE = "(no scope)"
 
 
 def roofline_text(found: Roofline, width: int, color: bool = False) -> str:
     """The answer in the first line, the bound by resource, the largest products."""
     parts: list[RenderableType] = ["", *forecast_text(as_table(found))]
+    if found.path is not None:
+        parts += ["", _passing(found.path, width >= WIDE), Text(_spent(found.path))]
     if found.cost.products:
         parts += ["", _products(found, width >= WIDE)]
         left = len(found.cost.products) - SHOWN_PRODUCTS
@@ -41,6 +47,19 @@ def roofline_markdown(found: Roofline) -> str:
         parts.append(table(("forecast per device: a bound", "needs", "peak rate", "at least", ""), rows))
     lines = [*statements(forecast), *(f"assumed: {line}" for line in forecast.assumptions), *sources(forecast)]
     parts.append("\n".join(f"- {escape(line)}" for line in lines))
+    if found.path is not None:
+        parts.append(escape(_spent(found.path)))
+        whole = found.path.seconds or 1.0
+        scopes = [
+            (escape(scope or NO_SCOPE), *_times(spent, whole, bound)) for scope, spent, bound in found.path.by_scope()
+        ]
+        parts.append(table(("time as scheduled", "at least", "share", "mostly"), scopes))
+        longest = [
+            (escape(each.name), *_times(each.seconds, whole, each.bound), f"{each.count:,}", escape(each.source or ""))
+            for each in found.path.operations[:LONGEST]
+        ]
+        columns = ("operation", "at least", "share", "bound by", "executions", "source")
+        parts.append(folded("the operations that take longest", columns, longest))
     cells = [tuple(map(escape, _cells(product, found.cost.flops, True))) for product in found.cost.products]
     columns = ("product", "FLOP a step", "share", "executions", "result", "source", "scope")
     parts.append(folded(plural(len(cells), "matrix product"), columns, cells))
@@ -50,8 +69,32 @@ def roofline_markdown(found: Roofline) -> str:
 def _first(found: Roofline) -> str:
     text = f"{found.cost.module}: {si(found.cost.flops)}FLOP a step on each of {plural(found.devices, 'device')}"
     if found.seconds is not None and found.binding is not None:
-        return f"{text}; at least {duration(found.seconds)}, bound by {found.binding.name}"
+        text += f"; at least {duration(found.seconds)}, bound by {found.binding.name}"
+        return f"{text}; {duration(found.path.seconds)} as scheduled" if found.path is not None else text
     return f"{text}; no time bound: {found.no_bound or 'no rate is published'}"
+
+
+def _passing(path: Path, wide: bool) -> Table:
+    """Where the time goes: by scope, and by operation."""
+    table = table_of(("Time as scheduled",), ("at least", "share"), ("mostly", *(("source",) if wide else ())))
+    whole = path.seconds or 1.0
+    for scope, spent, bound in path.by_scope()[:SHOWN_SCOPES]:
+        table.add_row(one_line(scope or NO_SCOPE), *_times(spent, whole, bound), *(("",) if wide else ()))
+    table.add_section()
+    for each in path.operations[:SHOWN_OPERATIONS]:
+        source = (tail(each.source or "", 34),) if wide else ()
+        table.add_row(one_line(each.name), *_times(each.seconds, whole, each.bound), *source)
+    return table
+
+
+def _times(spent: float, whole: float, bound: str) -> tuple[str, str, str]:
+    return duration(spent), f"{100 * spent / whole:.1f} %", one_line(bound)
+
+
+def _spent(path: Path) -> str:
+    """`As scheduled a step takes at least 1.16 s: 574 ms of it wait for ICI over fsdp, ...`."""
+    parts = [f"{duration(spent)} {name}" for name, spent in path.by_resource().items() if spent * 1000 >= path.seconds]
+    return f"As scheduled a step takes at least {duration(path.seconds)}: {', '.join(parts)}."
 
 
 def _products(found: Roofline, wide: bool) -> Table:

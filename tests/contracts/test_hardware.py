@@ -14,6 +14,8 @@ from contract_lint.contracts.hardware import (
     no_such_slice,
 )
 from contract_lint.contracts.hardware.slices import CUBES, FLAT
+from contract_lint.contracts.hardware.smallest import smallest_target
+from contract_lint.contracts.target_name import parse_target
 
 
 def figures(device: DeviceKind) -> list[Figure]:
@@ -106,3 +108,25 @@ def test_published_slices(kind: str, sizes: tuple[int, ...]) -> None:
 def test_slices_that_there_are_not(kind: str, sizes: tuple[int, ...], reason: str) -> None:
     found = no_such_slice(kind, sizes)
     assert found is not None and reason in found
+
+
+@pytest.mark.parametrize("device", [each for each in DEVICES if each.platform != "cpu"], ids=lambda device: device.name)
+@pytest.mark.parametrize("devices", [1, 2, 3, 8, 12, 256, 1000, 20_000])
+def test_the_smallest_target_holds_the_program_and_can_be_had(device: DeviceKind, devices: int) -> None:
+    parsed = parse_target(smallest_target(device, devices))
+    assert parsed.devices >= devices
+    if device.platform == "tpu":
+        assert no_such_slice(device.name, parsed.sizes) is None
+    if devices in (8, 256):
+        assert parsed.devices == devices
+
+
+def test_smallest_targets_by_hand() -> None:
+    def smallest(platform: str, kind: str, devices: int) -> str:
+        return smallest_target(device_kind(platform, kind), devices)
+
+    assert smallest("tpu", "v5e", 256) == "tpu:v5e:16x16"
+    assert smallest("tpu", "v5e", 512) == "tpu:v5e:16x16:slices=2"
+    assert smallest("tpu", "7x", 256) == "tpu:7x:4x4x8"  # two devices of each chip
+    assert smallest("cuda", "h100", 4) == "cuda:h100:1x4"
+    assert smallest("cuda", "h100", 256) == "cuda:h100:32x8"

@@ -75,6 +75,20 @@ def test_a_wrapped_collective() -> None:
     assert (found.first_use, found.last_use) == (9, 10)
 
 
+def test_a_call_beside_the_rest() -> None:
+    """TPU's SparseCore runs collectives in a computation of its own; what it reads may be written by no operand."""
+    others = f"called {{\n  q = f32[16,64] parameter(0)\n  ROOT g = {W} all-gather(q), dimensions={{0}}, {G}\n}}\n"
+    start = f's = ((f32[16,64]), {W}, u32[]) call-start(p), async_execution_thread="sparsecore", to_apply=called'
+    entry = [*X, start, *PAIR[3:5], f"d = {W} call-done(s)", *TAIL]
+    found = only(entry, others)
+    assert (found.start, found.done, found.products) == (2, 5, ("y",))
+    text = (
+        f"HloModule m, num_partitions=4, is_scheduled=true\n{others}\nENTRY main {{\n  " + "\n  ".join(entry) + "\n}\n"
+    )
+    (row,) = collectives(parse_hlo(text)).rows
+    assert row.async_
+
+
 def fused(name: str, call: str) -> str:
     gather = f'g = {W} all-gather(q), dimensions={{0}}, {G}, frontend_attributes={{chain_id="3"}}'
     return f"{name} {{\n  q = f32[16,64] parameter(0)\n  {gather}\n  ROOT c = {W} custom-call(g){call}\n}}\n"

@@ -37,6 +37,7 @@ from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
 from ....hlo_tools.collectives import Collective
+from ....hlo_tools.flow import FRAMES
 from ....hlo_tools.instruction import Instruction
 from ....hlo_tools.module import Computation
 from ....hlo_tools.participants import PAIRED
@@ -132,7 +133,7 @@ def _meetings(branch: Computation, rows: dict[str, list[Collective]]) -> Counter
 
 def _callees(computation: Computation) -> Iterator[Computation]:
     for position, opcode in enumerate(computation.opcodes()):
-        if opcode in ("while", "conditional", "call", "fusion", "async-start"):
+        if opcode in ("while", "conditional", *FRAMES):
             yield from computation.instruction_at(position).called
 
 

@@ -75,7 +75,7 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
             location=place_of(rows[0]),
             instruction=found[0].made.name,
             expected="one order on both sides",
-            found=f"{_order(found[0].made.operands[0].shape)} to {_order(found[0].made.shape)}",
+            found=_change(found[0].made),
             evidence=shown(
                 f"%{each.made.name} {each.made.shape.text}, %{each.row.name}: {format_bytes(each.bytes)}"
                 for each in found
@@ -127,16 +127,29 @@ def _is_rewrite(made: Instruction) -> bool:
 def _changes_order(made: Instruction) -> bool:
     if made.opcode not in ("copy", "transpose") or not made.operands or made.shape.is_tuple:
         return False
-    before, after = _order(made.operands[0].shape), _order(made.shape)
-    if before is None or after is None or len(made.operands[0].shape.dims) != len(made.shape.dims):
+    before, after = _orders(made)
+    if len(before) != len(after) or len(made.operands[0].shape.dims) != len(made.shape.dims):
         return False
+    sizes = made.operands[0].shape.dims
+    return [dim for dim in before if sizes[dim] > 1] != [dim for dim in after if sizes[dim] > 1]
+
+
+def _change(made: Instruction) -> str:
+    """`dimensions 3,1,0,2 to 3,2,1,0, innermost first`: the same dimensions on both sides of a transpose."""
+    inner = next((each for each in made.called[0].instructions if _changes_order(each)), made) if made.called else made
+    before, after = _orders(inner)
+    return f"dimensions {','.join(map(str, before))} to {','.join(map(str, after))}, innermost first"
+
+
+def _orders(made: Instruction) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Dimensions of the operand of a copy or transpose, from the innermost in memory outwards, before and after."""
+    before, after = _order(made.operands[0].shape) or (), _order(made.shape) or ()
     if made.opcode == "transpose":
         source = [integer(n) for n in made.attributes.get("dimensions", "").strip("{}").split(",") if n.strip()]
         if sorted(source) != list(range(len(made.shape.dims))):
-            return False
+            return (), ()
         after = tuple(source[dim] for dim in after)
-    sizes = made.operands[0].shape.dims
-    return [dim for dim in before if sizes[dim] > 1] != [dim for dim in after if sizes[dim] > 1]
+    return before, after
 
 
 def _order(shape: Shape) -> tuple[int, ...] | None:

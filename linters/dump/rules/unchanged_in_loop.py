@@ -56,7 +56,9 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
             location=place_of(rows[0]),
             instruction=rows[0].name,
             expected="once, before the loop",
-            found=f"{max(row.count for row in rows):,} times",
+            found="in a loop of unknown length"
+            if rows[0].unknown_loops
+            else f"{max(row.count for row in rows):,} times",
             evidence=shown(f"%{row.name} in %{row.computation}: {cost([row])}" for row in rows),
             help=f"move it in front of the loop, which its result ({format_bytes(whole)}) then has to outlive",
             details=details(rows),

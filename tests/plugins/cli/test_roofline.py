@@ -123,3 +123,35 @@ def test_a_target_that_is_none_is_one_sentence(target: str, cli: Run, dump: str)
         return
     assert done.returncode == 2
     assert "expected" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_kind_alone_is_the_smallest_target_that_holds_the_program(cli: Run, dump: str) -> None:
+    data = json.loads(cli("hlo", "roofline", dump, "--hardware", "v5e", "--format", "json").stdout)
+    assert data["target"] == "tpu:v5e:2x2"
+    assert "4 devices of v5e are taken to be tpu:v5e:2x2" in data["assumptions"]
+    assert json.loads(cli("hlo", "roofline", dump, "--hardware", "v7x", "--format", "json").stdout)["target"] == (
+        "tpu:7x:1x1x2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(("--hardware", "v99"), "no such device"), (("--hardware", "v5e", "--target", "tpu:v5e:2x2"), "give one of them")],
+)
+def test_a_kind_that_is_none_or_too_much(arguments: tuple[str, ...], said: str, cli: Run, dump: str) -> None:
+    done = cli("hlo", "roofline", dump, *arguments)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_schedule_says_where_the_time_goes(cli: Run, tmp_path: Path, width: int) -> None:
+    (tmp_path / "scheduled.txt").write_text(HLO.replace("HloModule small,", "HloModule small, is_scheduled=true,"))
+    arguments = ("hlo", "roofline", "scheduled.txt", "--hardware", "v5e")
+    text = cli(*arguments, env={"COLUMNS": str(width)}).stdout
+    assert "as scheduled" in text and "Time as scheduled" in text and "As scheduled a step takes at least" in text
+    assert max(map(len, text.splitlines())) <= width
+    data = json.loads(cli(*arguments, "--format", "json").stdout)["scheduled"]
+    assert sum(data["by_resource"].values()) == pytest.approx(data["seconds"])
+    assert {each["name"] for each in data["operations"]} == {"y", "r"}
+    markdown = cli(*arguments, "--format", "markdown").stdout
+    assert "| time as scheduled | at least | share | mostly |" in markdown

@@ -55,9 +55,10 @@ def _hot_spot(root: Value, flow: Flow, runs: Executions, traffic: Traffic) -> Ho
     # A product reads the normalised row, whoever normalises it: nothing is saved there.
     found = [kernel for kernel in dict.fromkeys(kernel_of(value) for value in members) if not has_product(kernel)]
     kernels = sorted(found, key=lambda kernel: kernel.index)
-    if len(kernels) < 2 or len({kernel.computation.name for kernel in kernels}) > 1:
+    counts = {runs.of(kernel.computation).count for kernel in kernels}
+    if len(kernels) < 2 or len(counts) > 1:
         return None
-    count = runs.of(kernels[0].computation).count
+    (count,) = counts
     moved = sum(touched(kernel, size, traffic) for kernel in kernels)
     least = _least(kernels, size, traffic)
     if not count or moved <= least:
@@ -65,7 +66,7 @@ def _hot_spot(root: Value, flow: Flow, runs: Executions, traffic: Traffic) -> Ho
     return HotSpot(
         "norm",
         kernel_of(reduction).name,
-        kernels[0].computation.name,
+        kernel_of(reduction).computation.name,
         squares.instruction.shape.text.partition("{")[0],
         count,
         moved * count,

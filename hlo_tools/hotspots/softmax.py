@@ -106,10 +106,11 @@ def _hot_spot(start: Value, region: Region, flow: Flow, runs: Executions, traffi
     elif region.sinks and any(_is_of_activations(flow, source) for source in region.sources):
         kind = "attention"
     kernels = region.kernels()
-    if len({kernel.computation.name for kernel in kernels}) > 1:
+    # A program that is not optimised calls functions: what they run counts as long as it runs equally often.
+    counts = {runs.of(kernel.computation).count for kernel in kernels}
+    if len(counts) > 1:
         return None
-    computation = kernels[0].computation
-    count = runs.of(computation).count
+    (count,) = counts
     # Of a softmax by itself the result is wanted; in attention and a loss nobody needs it.
     given = sum(traffic.size(value.instruction.shape).device for value in region.inputs)
     around = region.around(flow, traffic)
@@ -120,7 +121,7 @@ def _hot_spot(start: Value, region: Region, flow: Flow, runs: Executions, traffi
     return HotSpot(
         kind,
         kernel_of(start).name,
-        computation.name,
+        kernel_of(start).computation.name,
         start.instruction.shape.text.partition("{")[0],
         count,
         moved * count,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .records import Block, Branch
+from .fixed import guards_round, is_dead
+from .records import Block, Branch, Record
 from .traced import Traced
 from .values.value import Value, dotted
 
@@ -23,9 +24,11 @@ def asks_type(guard: Value) -> bool:
     )
 
 
-def may_be_concrete(facts: FileFacts, block: Block) -> bool:
-    """Whether the code of a block runs only on what is no tracer, or its failure is caught."""
-    for each in block.chain():
+def may_be_concrete(facts: FileFacts, record: Record) -> bool:
+    """Whether code runs only on what is no tracer, in no traced call that is seen, or its failure is caught."""
+    if is_dead(guards_round(record.block, record.function), facts.fixed):
+        return True
+    for each in record.block.chain():
         if each.arm == "try" and isinstance(each.branch, Branch):
             return True
         guard = each.guard

@@ -40,8 +40,8 @@ Value in terms of the arguments (None where unknown). A name of an enclosing fun
 - `facts.callee(call or value)`: a `Callee`: `.name`, `.function`, `.wraps`, `.jit`, `.bound`; see callee.py.
 - `facts.arguments(call)`: parameter name -> Value, for a project function, bound arguments included.
 - `facts.traced_functions()`: the functions under a transform, each with its `Traced`; `facts.host_functions()`: others.
-- `facts.traced(function)`: `Traced` or None: `.staged`, `.parameters`, `.chain`. `facts.why(function)`: its chain as
-  text.
+- `facts.traced(function)`: `Traced` or None: `.staged`, `.parameters`, `.fixed`, `.chain`.
+- `facts.why(function)`: its chain as text. `facts.fixed(value)`: the one constant that a parameter has while traced.
 - `facts.constant(value)`: Python value of a literal, a tuple of literals, a name bound to one (other files too); else
   `facts.MISSING`. `facts.strings(value)`: every string a value can be, or None.
 - `facts.jit_options(callee)`: `JitOptions` of the jit round it: static and donated positions and names.
@@ -50,7 +50,8 @@ Value in terms of the arguments (None where unknown). A name of an enclosing fun
 - `facts.is_key(value)`, `facts.key_uses(function)`: what consumes PRNG keys; keys.py has `varies` and `together` too.
 - `facts.repeated(function)`: the place of a loop on the host that comes to call it. `facts.starts_backend(call)`.
 - `facts.is_test`: the file is a test.
-- `facts.text(node)`: the source of a node on one line, shortened. `facts.line(node)`: its line as a message says it.
+- `facts.text(node)`: the source of a node on one line, shortened. `facts.named(value)`: a value as messages call it.
+- `facts.line(node)`: its line as a message says it.
 - `facts.finding(rule, node, message, ...)`: a Finding at that node.
 """
 
@@ -64,6 +65,7 @@ from ...contracts.finding import Finding, Location
 from .apis import starts_backend
 from .callee import Callee
 from .calling import JitOptions
+from .fixed import UNDECIDED
 from .keys import KeyUse, key_uses
 from .kinds import TRACERS
 from .records import Call, Class, Function, Module
@@ -133,6 +135,11 @@ class FileFacts:
     def traced(self, function: Function) -> Traced | None:
         return self.program.traced(function)
 
+    def fixed(self, value: Value) -> Any:
+        """The constant that a parameter is in every traced call that is seen; `fixed.UNDECIDED` where it may differ."""
+        traced = self.traced(value.data.function)
+        return traced.fixed.get(value.data.name, UNDECIDED) if traced is not None else UNDECIDED
+
     def why(self, function: Function) -> tuple[str, ...]:
         """Why it is traced, for a finding's evidence; `check --why` has the lines."""
         traced = self.traced(function)
@@ -180,6 +187,15 @@ class FileFacts:
         """The code of a node on one line, shortened."""
         text = " ".join((self._written(node) or _unparsed(node)).split())
         return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 3] + "..."
+
+    def named(self, value: Value) -> str:
+        """A value as a message calls it: the name of a parameter, else the code that it was first written as."""
+        if value.op == "param":
+            return value.data.name
+        if value.node is not None:
+            return self.text(value.node)
+        inner = next((each for each in value.args if isinstance(each, Value)), None)
+        return self.named(inner) if inner is not None else value.op
 
     def _written(self, node: ast.AST) -> str | None:
         line = getattr(node, "lineno", 0)

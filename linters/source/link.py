@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .callee import Callee
 from .calling import Given
+from .fixed import UNDECIDED, VARIES, is_dead, met, scalar
 from .kinds import TRACERS
 from .records import Call
 from .summary import HIGHER_ORDER, FunctionSummary
@@ -38,6 +39,7 @@ class Linker:
         self.traced: dict[str, Traced] = {}
         program.traced_functions = self.traced
         self.bits: dict[str, dict[str, int]] = {}
+        self.fixed: dict[str, dict[str, Any]] = {}
         self.work: deque[str] = deque()
         self.queued: set[str] = set()
         self.children: dict[str, list[str]] = {}
@@ -68,6 +70,7 @@ class Linker:
         for id, traced in self.traced.items():
             bits = self.bits.get(id, {})
             traced.parameters = {name: STATES.get(state, "unknown") for name, state in bits.items()}
+            traced.fixed = {name: each for name, each in self.fixed.get(id, {}).items() if each is not VARIES}
 
     # First sweep: transforms and calls
 
@@ -183,7 +186,26 @@ class Linker:
             return
         outer = self.traced.get(maker.id)
         states = self._states(inner, name, transform, options)
-        self._mark(function.id, name, (why,), transform.staged or bool(outer and outer.staged), True, states)
+        fixed = self._fixed_by_transform(inner, name)
+        self._mark(function.id, name, (why,), transform.staged or bool(outer and outer.staged), True, states, fixed)
+
+    def _fixed_by_transform(self, inner: Callee, name: str) -> dict[str, Any]:
+        """What partial has bound, and defaults that no call replaces: a flag given to the compiled one is a tracer.
+
+        Equinox's filters leave what is no array as it is: whoever calls may give another flag.
+        """
+        function = inner.function
+        assert function is not None
+        passed = self.passed.get(function.id, ())
+        found: dict[str, Any] = {}
+        for parameter in function.parameters:
+            given = inner.bound_keywords.get(parameter.name)
+            if given is None and parameter.kind == "positional" and parameter.index < len(inner.bound):
+                given = inner.bound[parameter.index]
+            elif given is None and parameter.name not in passed and not name.startswith(_FILTERS):
+                given = parameter.default
+            found[parameter.name] = scalar(self.program.constant(given, VARIES))
+        return found
 
     def _states(self, inner: Callee, name: str, transform: Transform, options: dict[str, Value]) -> dict[str, int]:
         """What each parameter is under this transform."""
@@ -257,7 +279,8 @@ class Linker:
                     function.path, getattr(call.node, "lineno", 0), f"{named}.{call.func.data}({inner.function.name})"
                 )
                 states = {each.name: OPEN for each in inner.function.parameters}
-                self._mark(inner.function.id, f"jax.custom_vjp.{call.func.data}", (why,), False, True, states)
+                fixed = dict.fromkeys(states, VARIES)
+                self._mark(inner.function.id, f"jax.custom_vjp.{call.func.data}", (why,), False, True, states, fixed)
 
     def _conventions(self) -> None:
         program = self.program
@@ -274,18 +297,26 @@ class Linker:
                 compact = any("compact" in str(each) for each in found.data.get("d", ()))
                 if name in wanted or compact:
                     why = Why(file.path, found.line, f"{base} method {data['n']}.{name}, by convention")
-                    self._mark(method, f"{base}.{name}", (why,), True, False, {})
+                    fixed = dict.fromkeys((each[0] for each in found.data["p"]), VARIES)
+                    self._mark(method, f"{base}.{name}", (why,), True, False, {}, fixed)
         for pattern in program.options.traced:
             for id, (data, file) in program.function_data.items():
                 if fnmatchcase(id, pattern):
                     why = Why(file.path, data["l"], f"{pattern}, named in the project's settings")
                     states = {each[0]: TRACER for each in data["p"] if each[0] not in ("self", "cls")}
-                    self._mark(id, pattern, (why,), True, False, states)
+                    self._mark(id, pattern, (why,), True, False, states, dict.fromkeys(states, VARIES))
 
     # Spreading
 
     def _mark(
-        self, id: str, transform: str, chain: tuple[Why, ...], staged: bool, direct: bool, states: dict[str, int]
+        self,
+        id: str,
+        transform: str,
+        chain: tuple[Why, ...],
+        staged: bool,
+        direct: bool,
+        states: dict[str, int],
+        fixed: dict[str, Any],
     ) -> None:
         program = self.program
         found = self.traced.get(id)
@@ -306,6 +337,11 @@ class Linker:
             if old | state != old:
                 bits[name] = old | state
                 changed = True
+        constants = self.fixed.setdefault(id, {})
+        for name, constant in fixed.items():
+            old = constants.get(name, constant)
+            constants[name] = new = met(old, constant)
+            changed = changed or new is not old
         if changed and id not in self.queued:
             self.queued.add(id)
             self.work.append(id)
@@ -324,11 +360,28 @@ class Linker:
             data = program.function_data[child][0]
             if len(chain) < LONGEST_CHAIN and child not in program.host_functions:
                 why = Why(function.path, data["l"], _shown(data["n"]))
-                self._mark(child, traced.transform, (*chain, why), traced.staged, False, {})
+                self._mark(child, traced.transform, (*chain, why), traced.staged, False, {}, {})
         program.forget()
         program.make_room()
-        for frozen in function.calls:
-            self._call(function, traced, frozen, chain)
+        dead = self._dead(function)
+        for at, frozen in enumerate(function.calls):
+            if at not in dead:
+                self._call(function, traced, frozen, chain)
+
+    def _dead(self, function: FunctionSummary) -> set[int]:
+        """The calls of a function that none of the traced calls of it comes to, as far as they are seen by now."""
+        known = self.fixed.get(function.id, {})
+
+        def lookup(value: Value) -> Any:
+            found = known.get(value.data.name, VARIES) if value.data.function.id == function.id else VARIES
+            return UNDECIDED if found is VARIES else found
+
+        thaw = self.program.thaw
+        return {
+            at
+            for at, conditions in function.data.get("q", ())
+            if is_dead([(thaw(frozen, function), arm) for frozen, arm in conditions], lookup)
+        }
 
     def _call(self, function: FunctionSummary, traced: Traced, frozen: Any, chain: tuple[Why, ...]) -> None:
         program = self.program
@@ -353,14 +406,18 @@ class Linker:
             return
         call = program.thawed_call(frozen, function, UNKNOWN)
         states: dict[str, int] = {}
+        fixed: dict[str, Any] = {}
         if not any(TRANSFORMS[each.name].staged for each in callee.wraps if each.name in TRANSFORMS):
             given = program.matched(callee, call.args, call.keywords)
             starred = any(arg.op == "star" for arg in call.args) or None in call.keywords
             for parameter in target.parameters:
                 value = given.get(parameter.name)
+                hidden = starred or parameter.kind in ("star", "double_star")
+                argument = value if value is not None or hidden else parameter.default
+                fixed[parameter.name] = self._constant(argument, function.id)
                 if value is not None:
                     states[parameter.name] = self._bit(program.kind(value))
-                elif starred or parameter.kind in ("star", "double_star"):
+                elif hidden:
                     states[parameter.name] = OPEN
                 elif parameter.default is not None:
                     states[parameter.name] = self._bit(program.kind(parameter.default))
@@ -368,8 +425,15 @@ class Linker:
             # The transform itself says which arguments are tracers.
             mapped = self.bits.get(target.id, {})
             states = {key: state for key, state in states.items() if not mapped.get(key, 0) & TRACER}
+            fixed = {}
         why = Why(function.path, getattr(call.node, "lineno", 0), f"{_shown(target.name)}()")
-        self._mark(target.id, traced.transform, (*chain, why), traced.staged, False, states)
+        self._mark(target.id, traced.transform, (*chain, why), traced.staged, False, states, fixed)
+
+    def _constant(self, value: Value | None, caller: str) -> Any:
+        """The constant that an argument is; a parameter of the caller that is handed on may be one."""
+        if value is not None and value.op == "param" and value.data.function.id == caller:
+            return self.fixed.get(caller, {}).get(value.data.name, VARIES)
+        return scalar(self.program.constant(value, VARIES))
 
     def _mapped(
         self, function: FunctionSummary, traced: Traced, frozen: Any, func: Value, chain: tuple[Why, ...]
@@ -388,7 +452,8 @@ class Linker:
             if name.startswith("jax.") and not name.endswith("with_path") and "Partial" not in name:
                 states = {each.name: bit for each, bit in zip(positional, others, strict=False)}
             why = Why(function.path, getattr(call.node, "lineno", 0), f"{name}({_shown(inner.function.name)})")
-            self._mark(inner.function.id, traced.transform, (*chain, why), traced.staged, False, states)
+            fixed = {each.name: VARIES for each in inner.function.parameters}
+            self._mark(inner.function.id, traced.transform, (*chain, why), traced.staged, False, states, fixed)
 
     @staticmethod
     def _bit(kind: str) -> int:

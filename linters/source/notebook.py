@@ -242,11 +242,11 @@ def _problem(lines: list[str]) -> Unreadable | None:
     try:
         ast.parse(text)
     except SyntaxError as error:
-        return Unreadable(f"is no Python: {error.msg}", error.lineno, error.offset or None)
+        return Unreadable(f"is not valid Python: {error.msg}", error.lineno, error.offset or None)
     except (RecursionError, MemoryError):
         return Unreadable("is nested too deeply to be parsed")
     except ValueError as error:
-        return Unreadable(f"is no Python: {error}")
+        return Unreadable(f"is not valid Python: {error}")
     return None
 
 

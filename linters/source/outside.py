@@ -41,7 +41,7 @@ class Outside:
         for id in summary.data["functions"]:
             traced = program.traced_functions.get(id)
             if traced is not None:
-                facts.append(f"{id} {traced.staged} {sorted(traced.parameters.items())}")
+                facts.append(f"{id} {traced.staged} {sorted(traced.parameters.items())} {sorted(traced.fixed.items())}")
             starts = program.starting.get(id)
             if starts is not None:
                 facts.append(f"{id} starts {starts}")
@@ -70,7 +70,7 @@ class Outside:
             traced = program.traced_functions.get(id)
             if traced is not None:
                 how = f"{traced.transform} {traced.staged} {traced.direct} {traced.told}"
-                yield f"{id} {how} {sorted(traced.parameters.items())}"
+                yield f"{id} {how} {sorted(traced.parameters.items())} {sorted(traced.fixed.items())}"
             callers = sorted({caller for caller, _, _ in program.callers.get(id, ())})
             if callers:
                 yield f"{id} called {callers}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from .calling import PARTIAL
 from .jits import given_by_keyword
 from .records import Block, Call, Function, Loop
 from .transforms import COMPILES, WRAPPERS
+from .values.assigned import assigned_in
 from .values.value import Value, dotted
 
 if TYPE_CHECKING:
@@ -45,13 +47,13 @@ def fresh(facts: FileFacts, value: Value, function: Function, depth: int = 0) ->
         return None
     if value.op == "function":
         inner: Function = value.data
-        if inner.parent is not function or function.is_module or inner.owner is not None:
+        if inner.parent is not function or inner.owner is not None:
             return None
         what = "a lambda made here" if inner.name.startswith("<") else f"{inner.name}(), a function made here"
         return Fresh(what, inner.defined_in, value)
     if value.op == "call":
         call: Call = value.data
-        if call.function is not function or function.is_module:
+        if call.function is not function:
             return None
         maker = facts.callee(call)
         if maker.wraps or maker.name is None:
@@ -159,11 +161,11 @@ def _rebuilt(facts: FileFacts, call: Call, nested: Mapping[Function, list[Functi
         if given is None or not made.wraps or made.wraps[0].value is not call.result:
             return None
         options = made.wraps[0].options
-        if given.op == "attr" and made.bound and made.instance is not None and not function.is_module:
+        if given.op == "attr" and made.bound and made.instance is not None:
             return Rebuilt(call, f"the bound method {made.name}", [given.args[0]], options)
         new = fresh(facts, given, function)
         return Rebuilt(call, new.what, captured(facts, given, nested), options, new.block) if new else None
-    if maker.function is None or maker.wraps or maker.cls is not None or function.is_module:
+    if maker.function is None or maker.wraps or maker.cls is not None:
         return None
     made = facts.callee(call.result)
     if made.jit is None or made.function is None or _remembers(facts, maker.function.id):
@@ -186,6 +188,7 @@ def captured(facts: FileFacts, value: Value, nested: Mapping[Function, list[Func
         seen.add(id(each))
         if each.op == "function":
             family = list(_family(each.data, nested))
+            found += _changing_globals(each.data)
             for inner in family:
                 found += [read.value for read in inner.reads if _from_outside(read.value, family)]
                 for call in inner.calls:
@@ -196,6 +199,21 @@ def captured(facts: FileFacts, value: Value, nested: Mapping[Function, list[Func
         elif each.op not in ("const", "name", "class", "ref"):
             found.append(each)
     return found
+
+
+def _changing_globals(function: Function) -> list[Value]:
+    """What a function made in a loop of the module's own code reads of the names that the loop changes, as unknown."""
+    if function.parent is None or not function.parent.is_module or function.defined_in is None:
+        return []
+    changed: set[str] = set()
+    for loop in function.defined_in.loops():
+        if isinstance(loop.node, (ast.For, ast.AsyncFor, ast.While)):
+            changed |= assigned_in([loop.node]).names
+        elif loop.element is not None and loop.element.node is not None:
+            changed |= assigned_in([], loop.element.node).names
+    changed -= {each.name for each in function.parameters} | {function.name}
+    read = {each.id for each in ast.walk(function.node) if isinstance(each, ast.Name) and each.id in changed}
+    return [Value("unknown", function.node) for _ in read]
 
 
 def _wraps(facts: FileFacts, value: Value) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .apis import is_library, result_of, starts_backend
 from .axes import axes_bound
+from .fixed import asked_parameters
 from .frozen import Freezer, Frozen
 from .packed import Packed
 from .processes import met
@@ -123,7 +124,8 @@ def summarise(module: Module) -> FileSummary:
     `exports`: what each global is; `stars`: modules imported with `*`; `functions` by id: name `n`, lines `l` to `e`,
     parameters `p` (name, kind, default, annotation), decorators `d`, what is returned `r`, owner class `o`, enclosing
     function `u`, calls that matter to others `c` (func, arguments as `sketch` says, keywords, line), which of those
-    may hand functions on `t`, which stand in loops `w`, the first of its calls that starts a backend `b`, keys it
+    may hand functions on `t`, which stand in loops `w`, which are made only under a condition that parameters decide
+    `q` (the number of the call, conditions with their arms), the first of its calls that starts a backend `b`, keys it
     consumes `k` (parameter names), parameters whose numbers it reads on the host `y`,
     its first call that waits for all processes `m`;
     `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`;
@@ -227,6 +229,9 @@ def _function(function: Function, freeze: Any, sketch: Any) -> dict[str, Any]:
     looped = [at for at, call in enumerate(kept) if call.block.loop is not None]
     if looped:
         found["w"] = looped
+    guarded = [[at, conditions] for at, call in enumerate(kept) if (conditions := _conditions(call, freeze))]
+    if guarded:
+        found["q"] = guarded
     started = next((call for call in function.calls if starts_backend(dotted(call.func))), None)
     if started is not None:
         found["b"] = dotted(started.func)
@@ -297,6 +302,17 @@ def _call(call: Call, freeze: Any, sketch: Any) -> list[Frozen]:
     keywords = {name or "**": freeze(each, ARGUMENT) if whole else sketch(each) for name, each in call.keywords.items()}
     args = [sketch(value) for value in call.args]
     return [freeze(call.func, ARGUMENT), args, keywords, getattr(call.node, "lineno", 0)]
+
+
+def _conditions(call: Call, freeze: Any) -> list[Frozen]:
+    """The conditions round a call that parameters of its function decide, each with the arm that it stands in."""
+    return [
+        [frozen, arm]
+        for guard, arm in call.block.guards()
+        if arm in ("then", "else")
+        and any(asked.data.function is call.function for asked in asked_parameters(guard))
+        and (frozen := freeze(guard, ARGUMENT))
+    ]
 
 
 def leads(call: Call) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,9 @@ class Traced:
 
     `staged` says that every jax.numpy operation in it gives a tracer (under jit, scan, cond, ...); under vmap or grad
     alone only those on a mapped or differentiated argument do. `parameters` has for each name `traced` (a tracer, or a
-    pytree of them), `static` (a Python value while tracing) or `unknown`. `transform` is the dotted name of the
-    outermost transform, `direct` whether the function itself was handed to one.
+    pytree of them), `static` (a Python value while tracing) or `unknown`; `fixed` has those
+    that are the same constant in every traced call that is seen. `transform` is the dotted name of the outermost
+    transform, `direct` whether the function itself was handed to one.
     """
 
     transform: str
@@ -32,6 +34,7 @@ class Traced:
     staged: bool
     direct: bool
     parameters: dict[str, str] = field(default_factory=dict)
+    fixed: dict[str, Any] = field(default_factory=dict)
 
     @property
     def told(self) -> str:

@@ -65,7 +65,8 @@ def collect(paths: Sequence[str], settings_of: SettingsOf, context: Sequence[str
     if texts.generated:
         listed = ", ".join(texts.generated[:3]) + (" and more" if len(texts.generated) > 3 else "")
         count = len(texts.generated)
-        notes.append(f"skipped {count:,} file{'s' * (count != 1)} that say they are generated: {listed}")
+        files = f"{count:,} generated file{'s' * (count != 1)}, as each says of itself"
+        notes.append(f"skipped {files}: {listed}; name one to check it")
     there = {source.file for source in texts.sources}
     beside = read_sources(find_sources(context, left_out).files).sources if context else []
     return Sources(texts, [source for source in beside if source.file not in there], notes)

@@ -60,7 +60,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 and not is_used_as_array(facts, store)
             ):
                 continue
-            if may_be_concrete(facts, store.block):
+            if may_be_concrete(facts, store):
                 continue
             base = facts.text(store.node.value)  # type: ignore[attr-defined]
             yield facts.finding(

@@ -95,7 +95,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             continue
         sure = is_sure(traced)
         for record, what, help in (*_calls(facts, function), *_subscripts(facts, function)):
-            if may_be_concrete(facts, record.block):
+            if may_be_concrete(facts, record):
                 continue
             yield facts.finding(
                 RULE,
@@ -124,12 +124,15 @@ def _calls(facts: FileFacts, function: Function) -> Iterator[tuple[Record, str, 
         elif name in (".reshape", ".broadcast_to") or name in _SHAPES:
             given = _length(facts, call, name)
             if given is not None:
-                text = facts.text(given.node) if given.node is not None else "it"
-                yield call, f"the size `{text}`", "make it a static argument, or take a fixed size and mask the rest"
+                yield (
+                    call,
+                    f"the size `{facts.named(given)}`",
+                    "make it a static argument, or take a fixed size and mask the rest",
+                )
         elif name.startswith("jax.numpy.") or name in (".nonzero", ".repeat"):
             counted = _counted(facts, call, name.rpartition(".")[2])
             if counted is not None:
-                yield call, f"how long the result of {name.removeprefix('.')} is", counted
+                yield call, f"the length of what {name.removeprefix('.')} gives", counted
 
 
 def _length(facts: FileFacts, call: Call, name: str) -> Value | None:
@@ -187,8 +190,11 @@ def _subscripts(facts: FileFacts, function: Function) -> Iterator[tuple[Record, 
             if part.op == "slice":
                 bound = next((each for each in part.args if facts.is_tracer(each)), None)
                 if bound is not None:
-                    text = facts.text(bound.node) if bound.node is not None else "a bound"
-                    yield item, f"the bound `{text}` of a slice", "use jax.lax.dynamic_slice_in_dim, or a mask"
+                    yield (
+                        item,
+                        f"the bound `{facts.named(bound)}` of a slice",
+                        "use jax.lax.dynamic_slice_in_dim, or a mask",
+                    )
                     break
             elif _is_mask(facts, part):
                 help = "use jnp.where or the where= of a reduction, or jnp.nonzero with size="

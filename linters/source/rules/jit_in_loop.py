@@ -202,6 +202,26 @@ BAD = (
         },
         run="count(lambda n: train(1.0, [1.0] * n))",
     ),
+    Example(
+        "the code of a script",
+        """
+        import jax
+        from data import batches
+
+        params = 1.0
+        for step in range(1000):
+            params = jax.jit(lambda p: p * 0.5)(params)  # bad
+            params = jax.jit(lambda p: p + step)(params)  # bad
+        for batch in batches:
+
+            @jax.jit  # bad
+            def loss(p):
+                return p * 2.0
+
+            params = loss(params)
+        """,
+        files={"data.py": "batches = iter(())\n"},
+    ),
 )
 
 GOOD = (
@@ -269,6 +289,28 @@ GOOD = (
             for power in (1, 2, 3):
                 total += jax.jit(lambda x: x**power)(total)
             return total, compiled, [jax.jit(functools.partial(scaled, factor=each)) for each in factors]
+        """,
+    ),
+    Example(
+        "the code of a script that compiles once",
+        """
+        import jax
+
+
+        def double(x):
+            return 2.0 * x
+
+
+        halve = jax.jit(lambda x: 0.5 * x)
+        x = 1.0
+        for step in range(1000):
+            x = halve(jax.jit(double)(x))
+        for power in (1, 2, 3):
+            x = jax.jit(lambda x: x**power)(x)
+        for epoch in range(100):
+            scaled = jax.jit(lambda x: x * epoch)
+            for step in range(1000):
+                x = scaled(x)
         """,
     ),
     Example(

@@ -61,6 +61,8 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             loop = None if _aligned(use) else repeats(use)
             earlier = next((each for each in seen.get(use.identity, ()) if _again(each, use)), None)
             reported = True
+            if loop is not None and earlier is not None and loop not in list(earlier.call.block.loops()):
+                earlier = None  # the one use before the loop is the least of it
             if earlier is not None:
                 yield _finding(
                     facts,
@@ -203,6 +205,21 @@ BAD = (
             for step in range(steps):
                 total += jax.random.normal(key)  # bad
             return total
+        """,
+    ),
+    Example(
+        "each round of a loop, after a helper used it up",
+        """
+        import jax
+
+        def init(key):
+            return jax.random.normal(key, (3,))
+
+        def train(key, batches):
+            params = init(key)
+            for batch in batches:
+                params = params + batch * jax.random.bernoulli(key, 0.5, (3,))  # bad
+            return params
         """,
     ),
     Example(

@@ -60,7 +60,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             if store.kind == "name" or _is_functional(store) or not facts.held(store.value) & TRACERS:
                 continue
             place = _outlives(facts, function, store)
-            if place is None or may_be_concrete(facts, store.block):
+            if place is None or may_be_concrete(facts, store):
                 continue
             yield facts.finding(
                 RULE,

@@ -72,7 +72,7 @@ _METHODS = frozenset({"item", "tolist", "tobytes", "__array__", "__float__", "__
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function, traced in facts.traced_functions():
         for record, how, numbers in (*_calls(facts, function), *_subscripts(facts, function)):
-            if (numbers and not hides_values(traced)) or may_be_concrete(facts, record.block):
+            if (numbers and not hides_values(traced)) or may_be_concrete(facts, record):
                 continue
             yield facts.finding(
                 RULE,

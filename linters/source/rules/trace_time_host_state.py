@@ -73,7 +73,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         if not traced.staged or _runs_once(facts, function, traced):
             continue
         for record, what, kept in _reads(facts, function):
-            if may_be_concrete(facts, record.block):
+            if may_be_concrete(facts, record):
                 continue
             yield facts.finding(
                 RULE,

@@ -28,8 +28,9 @@ that should pick the program with `static_argnames`.
 ## What stays clean
 Questions that tracing can answer: shapes, dtypes, `len`, `isinstance`, `is None`, membership, static arguments, values
 bound by partial, configuration, fields of modules. Arms that a traced call may never come to: behind `isinstance`,
-`x.ndim == 0`, or `p is None` of a function round the traced one. A bare parameter in a condition is reported only where
-its annotation says that it is an array or a number: it may be a dictionary or None.
+`x.ndim == 0`, `p is None` of a function round the traced one, or a flag that no traced call sets so. A bare parameter
+in a condition is reported only where its annotation says that it is an array or a number: it may be a dictionary or
+None.
 
 ## References
 - https://docs.jax.dev/en/latest/errors.html#jax.errors.TracerBoolConversionError
@@ -44,6 +45,7 @@ from collections.abc import Iterable, Iterator
 from ....contracts.finding import Finding
 from ..concrete import asks_type, is_sure, may_be_concrete
 from ..facts import FileFacts
+from ..fixed import UNDECIDED, asked_parameters
 from ..records import Block, Function, Record
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
@@ -58,7 +60,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         sure = is_sure(traced)
         for record, value, how in _questions(facts, function):
             asked, before = _asked(value)
-            if not _is_tracer(facts, asked) or may_be_concrete(facts, record.block) or any(map(asks_type, before)):
+            if not _is_tracer(facts, asked) or may_be_concrete(facts, record) or any(map(asks_type, before)):
                 continue
             node = asked.node if isinstance(asked.node, ast.expr) else record.node
             yield facts.finding(
@@ -68,7 +70,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 subject=f"{function.name}: {facts.text(node)}",
                 because=facts.why(function),
                 help="use jnp.where or jax.lax.cond, or make the argument static",
-                confidence="certain" if sure and not _depends(record.block) else "likely",
+                confidence="certain" if sure and not _depends(facts, record.block) else "likely",
             )
 
 
@@ -109,12 +111,20 @@ def _is_tracer(facts: FileFacts, value: Value) -> bool:
     return dotted(value.data.annotation) in _NUMBERS or facts.type_of(value) in _NUMBERS
 
 
-def _depends(block: Block) -> bool:
-    """Whether the place is reached only where an argument is, or is not, None: the traced call may not come there."""
+def _depends(facts: FileFacts, block: Block) -> bool:
+    """Whether the place is reached only where an argument is, or is not, None, or by a flag that may have its default:
+    the traced call may not come there.
+    """
     return any(
-        guard.op == "compare" and guard.data[0] in ("Is", "IsNot") and guard.args[0].op in ("param", "phi", "attr")
+        (guard.op == "compare" and guard.data[0] in ("Is", "IsNot") and guard.args[0].op in ("param", "phi", "attr"))
+        or any(_may_be_default(facts, each) for each in asked_parameters(guard))
         for guard, _ in block.guards()
     )
+
+
+def _may_be_default(facts: FileFacts, value: Value) -> bool:
+    default = value.data.default is not None and facts.kind(value) == "unknown"
+    return default and facts.fixed(value) is UNDECIDED
 
 
 BAD = (
@@ -213,6 +223,28 @@ BAD = (
         """,
         raises="TracerBoolConversionError",
         run="Trainer(0.1).step(jnp.ones(2), jnp.ones(2))",
+    ),
+    Example(
+        "behind a flag that a traced call sets",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def check(x):
+            if not jnp.isfinite(x).all():  # bad
+                raise ValueError("not finite")
+
+        def scaled(x, scale, checked=False):
+            if checked:
+                check(x)
+            return x * scale
+
+        @jax.jit
+        def step(x):
+            return scaled(x, 2.0), scaled(x, 3.0, checked=True)
+        """,
+        raises="TracerBoolConversionError",
+        run="step(jnp.ones(3))",
     ),
 )
 
@@ -343,6 +375,36 @@ GOOD = (
         ratios = jax.vmap(overlap)
         """,
         run="scaled(jnp.ones(2)), scaled(jnp.ones(2), 2.0), ratios(jnp.ones((2, 2)), jnp.ones((2, 2)))",
+    ),
+    Example(
+        "behind a flag that no traced call sets",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def check(x):
+            if not jnp.isfinite(x).all():
+                raise ValueError("not finite")
+
+        def loss(logits, *, normalised=True, reduce="mean", checked=False):
+            if not normalised:
+                if jnp.abs(logits.sum() - 1.0) > 1e-3:
+                    raise ValueError("no probabilities")
+            if checked and reduce == "mean":
+                check(logits)
+            return logits.mean() if reduce == "mean" else below(logits, checked)
+
+        def below(logits, checked):
+            if checked and logits.max() > 1:
+                raise ValueError("too large")
+            return logits
+
+        fast = jax.jit(loss)
+
+        def run(x):
+            return fast(x), loss(x, normalised=False, checked=True), below(x, True)
+        """,
+        run="fast(jnp.ones(3) / 3.0), loss(jnp.ones(3) / 3.0, normalised=False, checked=True)",
     ),
     Example(
         "specs of None, defaults that nobody replaces",

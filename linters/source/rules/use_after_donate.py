@@ -43,7 +43,7 @@ from ..donation import donated, leaves
 from ..facts import FileFacts
 from ..keys import same, together
 from ..rebuilt import comes_again
-from ..records import Call, Function, Loop, Record
+from ..records import Call, Function, Loop, Read, Record
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
 
@@ -100,7 +100,7 @@ def _at_once(facts: FileFacts, call: Call, how: str, value: Value, itself: bool)
         return facts.finding(
             RULE,
             call.node,
-            f"{called} donates {how} and reads it as another argument of the same call",
+            f"`{called}` donates {how} and reads it as another argument of the same call",
             subject=f"{call.function.name}: {called} donates and reads",
             help="pass a copy, or do not donate it",
             severity="error",
@@ -114,7 +114,7 @@ def _at_once(facts: FileFacts, call: Call, how: str, value: Value, itself: bool)
     return facts.finding(
         RULE,
         call.node,
-        f"{called} donates {how} in every round of this loop, but it is deleted after the first",
+        f"`{called}` donates {how} in every round of this loop, but it is deleted after the first",
         subject=f"{call.function.name}: {called} donates in a loop",
         help="bind the result to the same name, or pass a copy",
         confidence="certain" if itself and not _conditional(call, loop) else "likely",
@@ -241,12 +241,13 @@ def _read(facts: FileFacts, gone: Gone, how: str, read: Record) -> Finding:
     called = facts.text(getattr(gone.call.node, "func", gone.call.node))
     first = "the first round of the loop" if gone.round is not None else "it"
     sure = gone.plain and getattr(read, "value", None) is gone.value
+    # A read of a name stands by itself; of an attribute or element it is the record of what is done with it.
+    taken = facts.text(read.node) if isinstance(read, Read) else facts.named(gone.value)
     return facts.finding(
         RULE,
         read.node if isinstance(read.node, ast.expr) else read.statement or read.node,
-        f"{facts.text(read.node)} is read here, but {called} on {facts.line(gone.call.node)} took {how}: "
-        f"{first} has deleted it",
-        subject=f"{read.function.name}: {facts.text(read.node)} after {called}",
+        f"`{taken}` is read here, but `{called}` on {facts.line(gone.call.node)} took {how}: {first} has deleted it",
+        subject=f"{read.function.name}: {taken} after {called}",
         help="bind the result to the same name, read it before the call, or pass a copy",
         confidence="certain" if sure and not _perhaps(gone.call, read) else "likely",
     )

@@ -85,6 +85,58 @@ def test_parameters() -> None:
     assert found is not None and found.parameters == {"b": "traced"}
 
 
+def fixed(code: str, name: str = "f") -> dict[str, object]:
+    found = traced(code, name)
+    assert found is not None
+    return found.fixed
+
+
+def test_constants_that_every_traced_call_gives() -> None:
+    f = "def f(x, n=2, *, mode='mean', flag=False): ...\n"
+    defaults = {"n": 2, "mode": "mean", "flag": False}
+    assert fixed(f + "g = jax.jit(f)\ng(1)") == defaults
+    assert fixed(f + "g = jax.jit(f)\ng(1, flag=True)") == {"n": 2, "mode": "mean"}
+    assert fixed("from functools import partial\n" + f + "g = jax.jit(partial(f, flag=True))") == {
+        **defaults,
+        "flag": True,
+    }
+    assert fixed(f + "@jax.jit\ndef g(x):\n    f(x, 3)\n    f(x, 3, mode='sum')") == {"n": 3, "flag": False}
+    assert fixed(f + "@jax.jit\ndef g(x, *a):\n    f(x, *a)") == {}
+    handed_on = "@jax.jit\ndef g(x):\n    return h(x{})\ndef h(x, on=False):\n    return f(x, flag=on)\n"
+    assert fixed(f + handed_on.format("")) == defaults
+    assert fixed(f + handed_on.format("") + "k = jax.jit(lambda x: h(x, True))") == {"n": 2, "mode": "mean"}
+    assert fixed("import equinox as eqx\n" + f + "g = eqx.filter_jit(f)") == {}
+
+
+@pytest.mark.parametrize(
+    ("condition", "call", "is_traced"),
+    [
+        ("flag", "g(x)", False),
+        ("not flag", "g(x)", True),
+        ("flag and n", "g(x, 1)", False),
+        ("flag or n", "g(x, 1)", True),
+        ("flag or n", "g(x)", False),
+        ("flag", "g(x, flag=x)", True),
+        ("n is None", "g(x)", True),
+        ("n is not None", "g(x)", False),
+        ("n == 2", "g(x, 3)", False),
+        ("n == 2", "(g(x, 3), g(x, 2))", True),
+        ("n.ready", "g(x)", True),
+    ],
+)
+def test_what_no_traced_call_comes_to_is_not_traced(condition: str, call: str, is_traced: bool) -> None:
+    code = f"""
+    def f(x): ...
+    def g(x, n=None, flag=False):
+        if {condition}:
+            f(x)
+    @jax.jit
+    def step(x):
+        {call}
+    """
+    assert (traced(code) is not None) is is_traced
+
+
 def test_arguments_follow_calls_across_files() -> None:
     files = {
         "pkg/__init__.py": "from .train import step\n",

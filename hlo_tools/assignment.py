@@ -77,6 +77,8 @@ class BufferAssignment:
     traces: list[HeapTrace]
     aliases: dict[int, list[tuple[int, str, tuple[int, ...]]]]
     """Logical buffer id -> (instruction id, instruction name, shape index) of the other places that hold it."""
+    last_uses: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Logical buffer id -> (computation, instruction) that uses it last, where that is known already."""
 
 
 def parse_assignment(data: bytes, start: int, end: int) -> BufferAssignment:

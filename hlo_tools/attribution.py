@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..contracts.manifest import Frame
-from .filled import filler
+from .filled import Filling, filling
 from .frames import user_frame
 from .proto import InstructionProto, ModuleProto
 from .provenance import Provenance
@@ -75,17 +75,22 @@ class Attribution:
         self._gradient_shapes = set(_gradient_shapes(parameter_shapes))
         self._provenance = Provenance(module, parameter_numbers)
         self._users: dict[int, list[InstructionProto]] = {}
-        backward = [
-            position
-            for computation in module.computations
-            for made in computation.instructions
-            if made.op_name and is_backward(made.op_name)
-            if (position := positions.get((computation.name, made.name))) is not None
-        ]
-        self._first_backward = min(backward, default=None)
+        self._fillings: dict[int, Filling | None] = {}
+        backward = sorted(
+            (
+                (position, made)
+                for computation in module.computations
+                for made in computation.instructions
+                if made.op_name and is_backward(made.op_name)
+                if (position := positions.get((computation.name, made.name))) is not None
+            ),
+            key=lambda item: item[0],
+        )
+        # Memory for its results and the loss's own gradient may be made before the forward pass has run.
+        self._first_backward = next((position for position, made in backward if self._computes(made)), None)
         # Values that a loop only hands through live as long as the loop: the backward pass ends with the entry's
         # instruction that holds its last operation.
-        last = max(backward, default=None)
+        last = backward[-1][0] if backward else None
         entry = module.entry
         outer = [positions.get((entry.name, made.name), -1) for made in entry.instructions] if entry else []
         self._backward_end = None if last is None else min((at for at in outer if at >= last), default=last)
@@ -101,19 +106,40 @@ class Attribution:
         except IndexError:
             shape = Shape("invalid")
         work = self._work(made, shape_index)
-        if made.opcode == "custom-call" and not made.operand_ids and not self.module.frames(made):
-            # Only set aside: what it is for is what a loop writes into it.
-            made = work = filler(self.module, made, self._users_of) or made
+        filled = self.filling(made)
+        if filled is not None:
+            made = work = filled.written
         op_name, frames = made.op_name or work.op_name, self.module.frames(made) or self.module.frames(work)
         for other in () if op_name and frames else self._nearby(made):
             op_name = op_name or other.op_name
             frames = frames or self.module.frames(other)
             if op_name and frames:
                 break
-        opcode = _base_opcode(work.opcode)
+        opcode = "dynamic-update-slice" if filled is not None else _base_opcode(work.opcode)
         if opcode in _COPIES:
             opcode = "copy" if self._changes_layout(work) else self._copied(work)
         return Origin(opcode, op_name, _source(frames), shape, made)
+
+    def filling(self, made: InstructionProto) -> Filling | None:
+        """How a loop fills the memory of `made`; None for what is more than memory set aside."""
+        if not self._is_set_aside(made):
+            return None
+        if made.id not in self._fillings:
+            self._fillings[made.id] = filling(self.module, made, self.users_of)
+        return self._fillings[made.id]
+
+    def follows_weights(self, origin: Origin, shape_index: tuple[int, ...]) -> bool:
+        """Whether a buffer is as large as the model's parameters make it, whatever the batch."""
+        if self._provenance.is_parameter(origin.instruction, shape_index):
+            return True
+        return self._like_parameter(origin.shape) and not is_forward(origin.op_name)
+
+    @property
+    def backward(self) -> tuple[int, int] | None:
+        """Schedule indices of the first operation of the backward pass and of its end; None where there is none."""
+        if self._first_backward is None or self._backward_end is None:
+            return None
+        return self._first_backward, self._backward_end
 
     def classify(self, origin: Origin | None, shape_index: tuple[int, ...], first: int, last: int) -> BufferClass:
         """The class of a temporary buffer that lives from schedule index `first` to `last`."""
@@ -141,13 +167,36 @@ class Attribution:
         if is_backward(op_name):
             return "gradient" if like_gradient else "activation_temporary"
         if is_forward(op_name):
-            crosses = self._first_backward is not None and first < self._first_backward <= last
+            crosses = bool(shape.dims) and self._first_backward is not None and first < self._first_backward <= last
             return "activation_saved" if crosses else "activation_temporary"
         if like_gradient and self._backward_end is not None:
             return "gradient"
         if opcode == "transpose" and not op_name.endswith("transpose"):
             return "layout_copy"
-        return "activation_temporary" if op_name else "unknown"
+        known = op_name or self._provenance.is_parameter(origin.instruction, shape_index)
+        return "activation_temporary" if known else "unknown"
+
+    def _computes(self, made: InstructionProto) -> bool:
+        """Whether it makes an array out of others: neither a scalar nor memory set aside."""
+        shape = self.module.shape(made)
+        return bool(shape.dims) and made.opcode not in ("constant", "iota") and not self._is_set_aside(made)
+
+    def _is_set_aside(self, made: InstructionProto) -> bool:
+        """Whether it computes nothing: memory without content, or filled with one value, or a copy of that."""
+        at: InstructionProto | None = made
+        for _ in range(_MAX_STEPS):
+            if at is None:
+                return False
+            at = self._work(at, ())
+            if at.opcode == "custom-call":
+                return not at.operand_ids
+            operand = self._operand(at)
+            if at.opcode == "broadcast":
+                return operand is not None and not self.module.shape(operand).dims
+            if at.opcode not in _COPIES:
+                return False
+            at = operand
+        return False
 
     def _like_parameter(self, shape: Shape) -> bool:
         return _unordered(shape.dims) in self._gradient_shapes
@@ -217,9 +266,10 @@ class Attribution:
                 if operand.opcode != "parameter":
                     yield operand
                     queue.append(operand)
-        yield from self._users_of(made)
+        yield from self.users_of(made)
 
-    def _users_of(self, made: InstructionProto) -> list[InstructionProto]:
+    def users_of(self, made: InstructionProto) -> list[InstructionProto]:
+        """The instructions that have `made` as an operand."""
         if not self._users:
             for computation in self.module.computations:
                 for user in computation.instructions:

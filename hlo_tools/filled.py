@@ -1,11 +1,13 @@
-"""Who fills a buffer that is only set aside: TPU programs allocate the stacked results of a loop before the loop runs.
+"""Who fills a buffer that is only set aside: the stacked results of a loop have their memory before the loop runs.
 
-Such an `AllocateBuffer` has no source of its own; the update in the loop's body that writes into it has.
+TPU programs allocate it (`AllocateBuffer`), others fill it with a constant. Neither says what it is for; the update in
+the loop's body that writes into it does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from .proto import InstructionProto, ModuleProto
 
@@ -15,8 +17,22 @@ _MAX_STEPS = 16
 Users = Callable[[InstructionProto], Iterable[InstructionProto]]
 
 
-def filler(module: ModuleProto, made: InstructionProto, users: Users) -> InstructionProto | None:
-    """What a loop writes into the buffer `made`, or the write where that has no source; None where no loop writes."""
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What a loop writes into a buffer, one part an iteration.
+
+    `written` is the instruction that makes the value, or the write itself where that one has no source; `loop` the id
+    of the loop. `is_state` says that the value is what the loop hands from one iteration to the next, as it is.
+    """
+
+    written: InstructionProto
+    loop: int
+    parts: int
+    is_state: bool
+
+
+def filling(module: ModuleProto, made: InstructionProto, users: Users) -> Filling | None:
+    """How a loop fills the buffer `made`; None where no loop writes into it."""
     for carried in users(made):
         if carried.opcode != "tuple":
             continue
@@ -31,21 +47,28 @@ def filler(module: ModuleProto, made: InstructionProto, users: Users) -> Instruc
     return None
 
 
-def _written(module: ModuleProto, loop: InstructionProto, position: int) -> InstructionProto | None:
+def _written(module: ModuleProto, loop: InstructionProto, position: int) -> Filling | None:
     """The value that the body's result at a position of the carried tuple is updated with."""
     body = module.computation_by_id.get(loop.called_ids[0])
     update, fusion = _descend(module, module.instruction_by_id.get(body.root_id) if body else None, [position])
     if update is None or update.opcode != "dynamic-update-slice" or len(update.operand_ids) < 2:
         return None
     value = module.instruction_by_id.get(update.operand_ids[1])
+    part = module.shape(value).elements if value is not None else 0
+    parts = module.shape(update).elements // part if part else 1
+    is_state = False
     for _ in range(_MAX_STEPS):
         value, inner = _descend(module, value, [])
-        if value is None or value.opcode != "parameter" or fusion is None:
+        if value is None or value.opcode != "parameter":
+            break
+        if fusion is None:
+            is_state = True
             break
         if value.parameter_number >= len(fusion.operand_ids):
-            return update
+            break
         value, fusion = module.instruction_by_id.get(fusion.operand_ids[value.parameter_number]), inner
-    return value if value is not None and value.opcode != "parameter" and module.frames(value) else update
+    known = value is not None and value.opcode != "parameter" and module.frames(value)
+    return Filling(value if value is not None and known else update, loop.id, parts, is_state)
 
 
 def _descend(

@@ -15,19 +15,24 @@ _INLINE = frozenset(("while", "conditional", "call", "async-start"))
 
 @dataclass(slots=True)
 class Span:
-    """The life of one canonical buffer on the schedule; `last` is None while it is not freed."""
+    """The life of one canonical buffer on the schedule; `last` is None while it is not freed.
+
+    `events` are the half-open ranges of the trace's events in which it takes its bytes: more than one where the memory
+    was given back and taken again. The end of the last is None while it is not freed.
+    """
 
     buffer_id: int
     first: int
     last: int | None = None
+    events: list[tuple[int, int | None]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Replay:
     """One memory space, replayed. Bytes are sums of logical buffer sizes: no fragmentation, no alignment.
 
-    `live` are the canonical buffers at the peak with their spans; `timeline` is the largest number of live bytes at
-    each schedule index where it changes.
+    `spans` are all canonical buffers in the order of their first event, `live` those at the peak; `timeline` is the
+    largest number of live bytes at each schedule index where it changes. `indices` is the schedule index at each event.
     """
 
     color: int
@@ -35,6 +40,8 @@ class Replay:
     peak_index: int = 0
     peak_instruction: str = ""
     live: list[Span] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    indices: list[int] = field(default_factory=list)
     timeline: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -108,6 +115,8 @@ def _replay_trace(
             raise ContractLintError(f"the heap trace names buffer {event.buffer_id}, which is not assigned")
         if made is None:
             made = Replay(buffer.color)
+        now = len(made.indices)
+        made.indices.append(index)
         if event.kind == "free":  # named after the instruction that defined the buffer: no new point in time
             owner = canonical.pop(event.buffer_id, None)
             if owner is None:
@@ -118,10 +127,11 @@ def _replay_trace(
                 live -= buffers[owner].size
                 span = spans.pop(owner)
                 span.last = index
+                span.events[-1] = (span.events[-1][0], now)
                 ended[owner] = span
                 _mark(made.timeline, index, live)
             continue
-        index = max(index, positions.get((event.computation, event.instruction), index))
+        made.indices[now] = index = max(index, positions.get((event.computation, event.instruction), index))
         owner = event.buffer_id
         if event.kind == "share":
             owner = canonical.get(event.canonical_id, event.canonical_id)
@@ -133,8 +143,11 @@ def _replay_trace(
         holders[owner] = holders.get(owner, 0) + 1
         if holders[owner] > 1:
             continue
-        span = ended.pop(owner, None) or Span(owner, index)
+        span = ended.pop(owner, None)
+        if span is None:
+            made.spans.append(span := Span(owner, index))
         span.last = None
+        span.events.append((now, None))
         spans[owner] = span
         live += buffers[owner].size
         _mark(made.timeline, index, live)

@@ -85,6 +85,11 @@ def out_of_memory(text: str) -> OutOfMemory | None:
     )
 
 
+def without_prefix(line: str) -> str:
+    """A line without what a logger prints before it: time, process, the place in the compiler's source."""
+    return _PREFIX.sub("", line)
+
+
 def parse_size(text: str) -> int:
     """`15.75G` in bytes, by powers of 1024. Raises ValueError for anything else."""
     unit = text[-1:] if text[-1:] in _UNITS and text[-1:] else ""
@@ -102,7 +107,7 @@ def reported_allocations(text: str) -> list[ReportedAllocation]:
         fields.clear()
 
     for line in text.splitlines():
-        line = _PREFIX.sub("", line)
+        line = without_prefix(line)
         if (match := _ENTRY.match(line)) is not None:
             close()
             fields["number"], fields["Size"] = match[1], match[2]

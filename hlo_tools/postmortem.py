@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ..contracts.errors import ContractLintError
 from .messages import OutOfMemory, ReportedAllocation, out_of_memory, reported_allocations
 from .scope import is_backward, is_forward, is_recomputed, scope_of
-from .shape import Shape, parse_shape
+from .shape import optional_shape
+from .usage_report import Place, SpaceUsage, usage_report
 
 SCHEMA_VERSION = 1
 WIDE_PADDING = 1.25
@@ -87,10 +87,14 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class PostMortem:
-    """A report: what was needed and there (None for a part of a report that does not say), and its buffers."""
+    """A report: what was needed and there (None for a part of a report that does not say), and its buffers.
+
+    `usage` holds the sums of a memory-usage-report, which says what the program takes and nothing of what there is.
+    """
 
     said: OutOfMemory | None
     buffers: tuple[Reported, ...]
+    usage: tuple[SpaceUsage, ...] = ()
 
     @property
     def largest(self) -> Reported | None:
@@ -106,16 +110,24 @@ class PostMortem:
             "available_bytes": said.available_bytes if said else None,
             "module": said.module if said else None,
             "sections": dict(said.sections) if said else {},
+            "usage": [
+                {"space": each.name, "color": each.color, "total_bytes": each.total_bytes} for each in self.usage
+            ],
             "buffers": [buffer.as_json() for buffer in self.buffers],
         }
 
 
 def post_mortem(text: str) -> PostMortem | None:
-    """The report in a text; None where there is neither an out-of-memory message nor a part of its list of buffers."""
+    """The report in a text: an out-of-memory message, a part of its list of buffers, or a memory-usage-report.
+
+    None for a text that holds none of these.
+    """
     said = out_of_memory(text)
     listed = said.allocations if said is not None else reported_allocations(text)
     if said is None and not listed:
-        return None
+        usage = usage_report(text)
+        main = next((space for space in usage if space.color == 0), usage[0] if usage else None)
+        return PostMortem(None, tuple(map(_used, main.places)), usage) if main is not None else None
     return PostMortem(said, tuple(_reported(each) for each in listed))
 
 
@@ -161,7 +173,7 @@ def _weight(buffer: Reported) -> int:
 
 
 def _reported(listed: ReportedAllocation) -> Reported:
-    shape = _shape(listed.shape)
+    shape = optional_shape(listed.shape)
     size, unpadded = listed.size_bytes, listed.unpadded_bytes
     # Where the layout is printed, the compiler's three digits say nothing that is not in it.
     if shape is not None and shape.layout is not None and not shape.is_tuple:
@@ -182,6 +194,26 @@ def _reported(listed: ReportedAllocation) -> Reported:
     )
 
 
+def _used(place: Place) -> Reported:
+    """A place of a memory-usage-report; its values are told by their shapes alone."""
+    shape = place.shape
+    # A size is printed with three digits or so: where it is no more than the shape's own, that one is exact.
+    size = shape.bytes if shape is not None and abs(shape.bytes - place.bytes) * 100 < place.bytes else place.bytes
+    return Reported(
+        number=None,
+        bytes=size,
+        unpadded_bytes=min(shape.bytes, size) if shape is not None else size,
+        shape=shape.text if shape is not None else "",
+        dtype="",
+        kind="one value" if place.values == 1 else f"{place.values:,} values in turn",
+        scope="",
+        source="",
+        label=place.shapes,
+        operands=(),
+        rematerialized=0,
+    )
+
+
 def _kind(listed: ReportedAllocation) -> str:
     """`argument`, `output`, or of which pass: what the allocation type and JAX's name stack say."""
     if listed.label.startswith("Argument") or "arg" in listed.kind.lower():
@@ -199,16 +231,9 @@ def _padded_operands(label: str) -> list[Padding]:
     _, _, call = label.partition(" = ")
     found = []
     for text in _OPERAND.findall(call)[:_MOST_OPERANDS]:
-        shape = _shape(text)
+        shape = optional_shape(text)
         if shape is None or shape.is_tuple or shape.padded_bytes - shape.bytes < _WORTH_IT:
             continue
         if shape.padded_bytes > WIDE_PADDING * shape.bytes:
             found.append(Padding(text, shape.padded_bytes, shape.bytes))
     return found
-
-
-def _shape(text: str) -> Shape | None:
-    try:
-        return parse_shape(text) if text else None
-    except ContractLintError:
-        return None

@@ -1,7 +1,7 @@
 """Fields of an HloInstructionProto spelt as HLO text prints them, so that both kinds of input read alike.
 
 Field numbers: xla/service/hlo.proto, xla/xla_data.proto. Attributes that no ledger reads (gather and scatter numbers,
-shardings, original values, ...) are left out.
+original values, ...) are left out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from struct import pack, unpack_from
 from typing import TYPE_CHECKING
 
 from . import proto_windows, wire
+from .proto_sharding import sharding_text
 
 if TYPE_CHECKING:
     from .proto import InstructionProto, ModuleProto
@@ -294,6 +295,13 @@ _GROUPED = frozenset(
         *("ragged-all-to-all", "collective-broadcast"),
     )
 )
+
+
+def _sharding(data: bytes, entry: wire.Field) -> dict[str, str]:
+    text = sharding_text(data, *wire.span(entry))
+    return {"sharding": text} if text else {}
+
+
 _PRINTERS: dict[int, Callable[[bytes, wire.Field], dict[str, str]]] = {
     11: _word("kind"),
     15: proto_windows.window,
@@ -301,6 +309,7 @@ _PRINTERS: dict[int, Callable[[bytes, wire.Field], dict[str, str]]] = {
     26: _channel,
     28: _string("custom_call_target"),
     30: _dot,
+    40: _sharding,
     43: _backend_config,
     47: _flag("is_host_transfer"),
     50: proto_windows.count("feature_group_count"),

@@ -350,6 +350,14 @@ def scan_shape(text: str, start: int = 0) -> tuple[Shape, int]:
 
 
 @lru_cache(maxsize=4096)
+def optional_shape(text: str) -> Shape | None:
+    """The shape in a text from outside; None for one that is empty or no shape."""
+    try:
+        return parse_shape(text) if text else None
+    except ContractLintError:
+        return None
+
+
 def parse_shape(text: str) -> Shape:
     """The shape printed in `text`, all of it. ContractLintError otherwise. Shapes are shared: do not change them."""
     shape, end = scan_shape(text, _SKIP.match(text).end())  # type: ignore[union-attr]

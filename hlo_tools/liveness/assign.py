@@ -29,6 +29,9 @@ def assigned(module: HloModule, ids: Ids, in_place_sums: bool) -> BufferAssignme
         made.buffers[number] = LogicalBuffer(
             number, value.size, ids.get(id(value.instruction), 0), value.instruction.name, value.index, value.space
         )
+        if not value.live_out:
+            last = schedule.order[value.end]
+            made.last_uses[number] = last.computation.name, last.name
     standing, rest = _standing(groups)
     heap: dict[int, list[Group]] = {}
     for group in _reusing(standing, rest):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import LEDGER_FORMATS, codes, findings_options, output_option
+from .options import LEDGER_FORMATS, PAGE_FORMATS, codes, findings_options, output_option
 
 if TYPE_CHECKING:
     from ..pipeline.hlo import Stage
@@ -42,7 +42,16 @@ program_options = Program()
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
     """Options that every ledger has."""
-    form = click.option("--format", "form", type=click.Choice(LEDGER_FORMATS), default="text", help="Output format.")
+    return _with_formats(LEDGER_FORMATS, function)
+
+
+def paged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of a ledger that also makes a page."""
+    return _with_formats(PAGE_FORMATS, function)
+
+
+def _with_formats(formats: tuple[str, ...], function: Callable[..., Any]) -> Callable[..., Any]:
+    form = click.option("--format", "form", type=click.Choice(formats), default="text", help="Output format.")
     return program_options(form(output_option(function)))
 
 
@@ -75,11 +84,12 @@ def collectives(raw: bool, **options: Any) -> None:
 
 
 @command.command("memory", short_help="What must fit, and what is live at the peak.")
-@shared
+@paged
 def memory(**options: Any) -> None:
-    """What must fit on one device, and the buffers that are live at the peak.
+    """What must fit on one device, the buffers that are live at the peak, and what would shrink it.
 
-    Also reads a compiler's out-of-memory report, pasted whole or in part: what was missing, and what to do first.
+    Also reads what a failed compile leaves: its dump folder, the memory-usage-report.txt in it, or the compiler's
+    out-of-memory report, pasted whole or in part. The first line says what is missing and what to do first.
     """
     from ..pipeline.hlo import memory_or_report, parse_mesh
     from ..report.ledgers import render_ledger

@@ -13,6 +13,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 FINDING_FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
 LEDGER_FORMATS = ("text", "json", "markdown")
+PAGE_FORMATS = (*LEDGER_FORMATS, "html")
 EFFORTS = ("fast", "full")
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -20,6 +20,7 @@ from ...hlo_tools.canonical import canonical_ledger, summed
 from ...hlo_tools.capture import MANIFEST, Capture, gunzip, read_capture
 from ...hlo_tools.collectives import CollectiveLedger, collectives
 from ...hlo_tools.cost import cost
+from ...hlo_tools.dump_folder import Dumped, dumped
 from ...hlo_tools.hotspots import HotSpots, hot_spots
 from ...hlo_tools.memory import MemoryLedger, memory
 from ...hlo_tools.module import HloModule, parse_hlo
@@ -40,7 +41,7 @@ _AXIS = re.compile(r"([A-Za-z_]\w*)=([1-9][0-9]{0,8})")
 class Program:
     """One program. Only captures know `facts`, `mesh`, `target`, `stage` and `effort`.
 
-    `proto` is read on demand, None for text.
+    `proto` is read on demand, None for text. Of a dump, `refused` says that the compiler gave it up for its size.
     """
 
     name: str
@@ -51,19 +52,23 @@ class Program:
     target: str | None = None
     stage: Stage | None = None
     effort: str | None = None
+    refused: bool = False
 
 
 def open_program(
     source: str, *, step: str | None = None, stage: Stage = "optimized", mesh: MeshFact | None = None
 ) -> Program:
-    """The program of a file (HLO text or proto, gzip or not), a capture's folder, or `-` for standard input.
+    """The program of a file (HLO text or proto, gzip or not), a capture's or dump's folder, or `-` for standard input.
 
-    Raises ContractLintError for a source that cannot be read, a step the capture does not hold, and a capture of
-    several steps where none is named.
+    Of a dump `step` names the module; else its largest is taken. Raises ContractLintError for a source that cannot be
+    read, a step the folder does not hold, and a capture of several steps where none is named.
     """
     path = Path(source)
-    if source != "-" and (os.path.isdir(path) or path.name == MANIFEST):
-        return _from_capture(read_capture(path if os.path.isdir(path) else path.parent), step, stage, mesh)
+    if _is_folder(source):
+        folder = path if os.path.isdir(path) else path.parent
+        if os.path.isdir(folder) and not os.path.exists(folder / MANIFEST):
+            return _from_dump(dumped(folder, step), mesh)
+        return _from_capture(read_capture(folder), step, stage, mesh)
     return program_of(*content(source), mesh)
 
 
@@ -71,8 +76,7 @@ def memory_or_report(
     source: str, *, step: str | None = None, stage: Stage = "optimized", mesh: MeshFact | None = None
 ) -> MemoryLedger | PostMortem:
     """The memory of a program, or what a pasted out-of-memory report says. Raises ContractLintError as both do."""
-    path = Path(source)
-    if source != "-" and (os.path.isdir(path) or path.name == MANIFEST):
+    if _is_folder(source):
         return memory_of(open_program(source, step=step, stage=stage, mesh=mesh))
     name, data = content(source)
     if is_text(data) and not data.lstrip().startswith(b"HloModule"):
@@ -80,6 +84,10 @@ def memory_or_report(
         if report is not None:
             return report
     return memory_of(program_of(name, data, mesh))
+
+
+def _is_folder(source: str) -> bool:
+    return source != "-" and (os.path.isdir(source) or Path(source).name == MANIFEST)
 
 
 def content(source: str) -> tuple[str, bytes]:
@@ -140,6 +148,10 @@ def _from_capture(capture: Capture, step: str | None, stage: Stage, mesh: MeshFa
     return Program(chosen.name, module, mesh or chosen.mesh, chosen.facts, lambda: chosen.proto, target, stage, effort)
 
 
+def _from_dump(chosen: Dumped, mesh: MeshFact | None) -> Program:
+    return replace(program_of(chosen.path.as_posix(), _read(chosen.path), mesh), refused=chosen.refused)
+
+
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -161,9 +173,11 @@ def collectives_of(program: Program, raw: bool = False) -> CollectiveLedger:
 def memory_of(program: Program) -> MemoryLedger:
     """The memory of the program. Raises ContractLintError for one without buffer assignment that is not scheduled."""
     try:
-        return memory(program.proto(), program.module, program.facts)
+        found = memory(program.proto(), program.module, program.facts)
     except ContractLintError as error:
         raise ContractLintError(error.message, error.location or Location(program.name), error.help) from None
+    found.refused = program.refused
+    return found
 
 
 def tensors_of(program: Program) -> TensorLedger:

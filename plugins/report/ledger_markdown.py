@@ -25,6 +25,7 @@ def memory_markdown(ledger: MemoryLedger) -> str:
         (peak_label(ledger.peak_bytes, ledger.need_bytes), ledger.peak_bytes),
     ]
     sums += [("state", ledger.state_bytes)] if ledger.state_bytes is not None else []
+    actions = [(escape(action.text), format_bytes(action.frees_bytes)) for action in ledger.actions]
     buffers = [
         (escape(b.name), format_bytes(b.bytes), escape(b.shape), b.class_, escape(b.scope), escape(b.source or ""))
         for b in ledger.buffers
@@ -33,6 +34,7 @@ def memory_markdown(ledger: MemoryLedger) -> str:
         f"### Memory of {escape(ledger.module)} on one device ({ledger.method})",
         table(("what", "bytes"), [(name, format_bytes(size)) for name, size in sums]),
         table(("class at the peak", "bytes"), [(escape(n), format_bytes(size)) for n, size in ledger.by_class.items()]),
+        *([table(("each of these alone would shrink it", "peak falls by"), actions)] if actions else []),
         folded(plural(len(buffers), "live buffer"), ("name", "bytes", "shape", "class", "scope", "source"), buffers),
     ]
     return "\n\n".join(parts) + "\n"

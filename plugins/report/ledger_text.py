@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import RenderableType
@@ -11,7 +11,6 @@ from rich.text import Text
 
 from ...contracts.model import format_bytes
 from ...hlo_tools.collectives import CollectiveLedger
-from ...hlo_tools.memory import MemoryLedger
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import Tensor, TensorLedger
 from .cells import axes, bytes_or_dash, peak_label
@@ -21,64 +20,6 @@ from .text import to_text
 SHOWN_ROWS = 40
 WIDE = 100
 _BLOCKS = "▁▂▃▄▅▆▇█"
-
-
-_ALL_AT_ONCE = "No heap trace: all temporaries are taken as live at once."
-_OF_METHOD = {
-    "liveness": "Worked out from the schedule by XLA's rules: no fragmentation and no code are in it.",
-    "buffer-assignment": _ALL_AT_ONCE,
-    "compiled-stats": _ALL_AT_ONCE,
-}
-"""What is said of a peak that is not exact."""
-
-
-def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
-    """What must fit, the live peak by class and by line, the timeline, and the buffers at the peak."""
-    first = f"{one_line(ledger.module)}: needs {format_bytes(ledger.need_bytes)} on each device"
-    first += f", {format_bytes(ledger.peak_bytes)} {peak_label(ledger.peak_bytes, ledger.need_bytes)}"
-    if ledger.buffers:
-        name, size = next(iter(ledger.by_class.items()))
-        first += f"; most is {name.replace('_', ' ')} ({format_bytes(size)})"
-    sums = table_of(("Must fit",), ("bytes",))
-    sums.add_row("arguments", format_bytes(ledger.argument_bytes))
-    if ledger.state_bytes is not None:
-        sums.add_row("  of which state", format_bytes(ledger.state_bytes))
-    sums.add_row("outputs not aliased", format_bytes(max(0, ledger.output_bytes - ledger.alias_bytes)))
-    packed = "temporaries, not packed" if ledger.method == "liveness" else "packed temporaries"
-    sums.add_row(packed, format_bytes(ledger.temp_bytes))
-    sums.add_row("code", format_bytes(ledger.code_bytes))
-    parts: list[RenderableType] = ["", sums]
-    for space in ledger.spaces:
-        if space.number:
-            parts.append(Text(f"apart from it, {space.name}: {format_bytes(space.peak_bytes)} live at its own peak"))
-    note = _OF_METHOD.get(ledger.method)
-    if note is not None:
-        parts.append(Text(note, style="yellow"))
-    if not ledger.buffers:
-        return to_text(parts, width, color, Text(first))
-    classes = [(name.replace("_", " "), size) for name, size in ledger.by_class.items()]
-    parts += ["", _shares("At the peak, by class", classes, ledger.peak_bytes)]
-    lines = [(source or "(no line: arguments, constants)", size) for source, size in ledger.by_source[:10]]
-    parts += ["", _shares("By source line", lines, ledger.peak_bytes)]
-    scopes = [(scope, size) for scope, size in ledger.by_scope if scope][:10]
-    if scopes:
-        parts += ["", _shares("By scope or argument", scopes, ledger.peak_bytes)]
-    curve = sparkline(ledger.timeline, min(width, 120) - 2)
-    if curve:
-        at = f"peak at {one_line(ledger.peak_instruction or '?')}, step {ledger.peak_index} of the schedule"
-        parts += ["", Text(f"Live bytes over the schedule ({at})", style="bold"), Text(curve)]
-    wide = width >= WIDE
-    each = table_of(("Live at the peak", "class"), ("bytes",), ("shape", *(("source",) if wide else ())))
-    for buffer in ledger.buffers[:SHOWN_ROWS]:
-        argument = buffer.source is None and buffer.first == 0 and buffer.scope
-        each.add_row(
-            one_line(buffer.scope if argument else buffer.name),
-            buffer.class_.replace("_", " "),
-            format_bytes(buffer.bytes),
-            one_line(buffer.shape),
-            *((tail(buffer.source or "", 34),) if wide else ()),
-        )
-    return to_text([*parts, "", each, *left_out(len(ledger.buffers), "buffer")], width, color, Text(first))
 
 
 def tensors_text(ledger: TensorLedger, width: int, color: bool = False) -> str:
@@ -172,13 +113,6 @@ def tail(text: str, limit: int) -> str:
     """The end of a path or scope, at most `limit` characters: what tells two of them apart stands there."""
     line = one_line(text)
     return line if len(line) <= limit else f"…{line[1 - limit :]}"
-
-
-def _shares(title: str, rows: Iterable[tuple[str, int]], whole: int) -> Table:
-    table = table_of((title,), ("bytes", "share"))
-    for name, size in rows:
-        table.add_row(one_line(name), format_bytes(size), f"{100 * size / (whole or 1):.1f} %")
-    return table
 
 
 def numbers(*values: int) -> tuple[str, ...]:

@@ -19,7 +19,11 @@ SHOWN_ADVICE = 5
 def verdict(report: PostMortem) -> str:
     """One sentence: how much is missing, what is largest, and what frees most of it."""
     said, largest = report.said, report.largest
-    if said is None:
+    if report.usage:
+        main = next((each for each in report.usage if each.color == 0), report.usage[0])
+        space = "device" if main.color == 0 else main.name
+        first = f"The program's allocations take {format_bytes(main.total_bytes)} of {space} memory"
+    elif said is None:
         first = "A part of an out-of-memory report, without its sums"
     else:
         first = (
@@ -30,6 +34,8 @@ def verdict(report: PostMortem) -> str:
             first += f", {format_bytes(said.needed_bytes - said.available_bytes)} too much"
     if largest is None:
         return f"{first}. The message lists no buffers: look at the dump of the failed compile, or `verify` the step."
+    if report.usage:
+        first += " (the folder this report lies in says what each is for)"
     sentence = f"{first}. Largest: {_name(largest)} {format_bytes(largest.bytes or 0)}"
     best = next(iter(advice(largest)), None)
     return f"{sentence}; {_said(best)}." if best else f"{sentence}."

@@ -1,156 +1,31 @@
-"""The memory ledger: what a step needs on one device, its peak, and which buffers make the peak."""
+"""The memory ledger made: from a buffer assignment replayed, from the schedule, or from the compiler's own sums."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator
 
-from ..contracts.errors import ContractLintError
-from ..contracts.manifest import Leaf, StepFacts
-from .arguments import entry_arguments
-from .assignment import Allocation, BufferAssignment
-from .attribution import Attribution, BufferClass
-from .heap import Replay, replay, schedule_positions
-from .module import HloModule
-from .proto import HloProto, InstructionProto, ModuleProto
-from .roles import TensorClass, classify
-from .scope import scope_of
-from .shape import Shape
+from ...contracts.errors import ContractLintError
+from ...contracts.manifest import Leaf, StepFacts
+from ..arguments import entry_arguments
+from ..assignment import Allocation, BufferAssignment
+from ..attribution import Attribution, BufferClass
+from ..heap import Replay, Span, replay, schedule_positions
+from ..module import HloModule
+from ..proto import HloProto, InstructionProto, ModuleProto
+from ..roles import TensorClass, classify
+from ..scope import scope_of
+from ..shape import Shape
+from .actions import actions
+from .buffer import Buffer
+from .copies import copies_of
+from .guests import Guests
+from .ledger import DEVICE_SPACE, SPACE_NAMES, MemoryLedger, Space
+from .lives import Argument, Life, Lives
 
-SCHEMA_VERSION = 1
-DEVICE_SPACE = 0
-SPACE_NAMES = {0: "device", 1: "vmem", 2: "sync", 4: "smem", 5: "host"}
-
-Method = Literal["heap-trace", "buffer-assignment", "liveness", "compiled-stats"]
+SMALL = 1000
+"""A buffer of less than the peak over this is not looked at: no action on it would be worth it."""
 
 _ARGUMENT_CLASS: dict[TensorClass, BufferClass] = {"parameter": "parameter", "optimizer_slot": "optimizer_slot"}
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """One buffer live at the peak; `first` and `last` are schedule indices. The `scope` of an argument is its path."""
-
-    name: str
-    bytes: int
-    unpadded_bytes: int
-    shape: str
-    class_: BufferClass
-    scope: str
-    source: str | None
-    first: int
-    last: int
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "bytes": self.bytes,
-            "unpadded_bytes": self.unpadded_bytes,
-            "shape": self.shape,
-            "class": self.class_,
-            "scope": self.scope,
-            "source": self.source,
-            "first": self.first,
-            "last": self.last,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """One memory space: 0 is the device's main memory, the others (VMEM, host, ...) never add to it."""
-
-    number: int
-    name: str
-    argument_bytes: int
-    temp_bytes: int
-    peak_bytes: int
-
-
-@dataclass(slots=True)
-class MemoryLedger:
-    """Bytes on one device, in its main memory.
-
-    `peak_bytes` is what lives for the whole step (arguments, un-aliased outputs, constants) plus the peak of the heap;
-    fragmentation is not in it. `need_bytes` is what must fit: arguments + un-aliased outputs + packed temporaries +
-    code. `state_bytes` are the arguments that stay from step to step. `method` says where the peak comes from:
-    `heap-trace` is exact, `liveness` follows XLA's rules on the printed schedule (`hlo_tools/liveness`), the other two
-    count all temporaries as live at once.
-    """
-
-    module: str
-    method: Method
-    peak_bytes: int
-    argument_bytes: int
-    output_bytes: int
-    alias_bytes: int
-    temp_bytes: int
-    code_bytes: int
-    state_bytes: int | None = None
-    peak_index: int | None = None
-    peak_instruction: str | None = None
-    buffers: list[Buffer] = field(default_factory=list)
-    timeline: list[tuple[int, int]] = field(default_factory=list)
-    spaces: list[Space] = field(default_factory=list)
-
-    @property
-    def standing_bytes(self) -> int:
-        """What lives for the whole step: arguments, and outputs that alias none of them."""
-        return self.argument_bytes + self.output_bytes - self.alias_bytes
-
-    @property
-    def need_bytes(self) -> int:
-        return self.standing_bytes + self.temp_bytes + self.code_bytes
-
-    @property
-    def by_class(self) -> dict[str, int]:
-        """Bytes at the peak by class, largest first, without tile padding, which is a class of its own."""
-        sums: dict[str, int] = {}
-        for buffer in self.buffers:
-            padding = buffer.bytes - buffer.unpadded_bytes
-            sums[buffer.class_] = sums.get(buffer.class_, 0) + buffer.unpadded_bytes
-            if padding:
-                sums["padding"] = sums.get("padding", 0) + padding
-        return dict(sorted(sums.items(), key=lambda item: (-item[1], item[0])))
-
-    @property
-    def by_scope(self) -> list[tuple[str, int]]:
-        return _summed((buffer.scope, buffer.bytes) for buffer in self.buffers)
-
-    @property
-    def by_source(self) -> list[tuple[str, int]]:
-        """Bytes at the peak by Python line; `` for buffers without one."""
-        return _summed((buffer.source or "", buffer.bytes) for buffer in self.buffers)
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "module": self.module,
-            "method": self.method,
-            "peak_bytes": self.peak_bytes,
-            "argument_bytes": self.argument_bytes,
-            "output_bytes": self.output_bytes,
-            "alias_bytes": self.alias_bytes,
-            "temp_bytes": self.temp_bytes,
-            "code_bytes": self.code_bytes,
-            "need_bytes": self.need_bytes,
-            "state_bytes": self.state_bytes,
-            "peak_index": self.peak_index,
-            "peak_instruction": self.peak_instruction,
-            "by_class": self.by_class,
-            "by_scope": [{"scope": scope, "bytes": size} for scope, size in self.by_scope],
-            "by_source": [{"source": source or None, "bytes": size} for source, size in self.by_source],
-            "buffers": [buffer.as_json() for buffer in self.buffers],
-            "timeline": [list(point) for point in self.timeline],
-            "spaces": [
-                {
-                    "space": space.number,
-                    "name": space.name,
-                    "argument_bytes": space.argument_bytes,
-                    "temp_bytes": space.temp_bytes,
-                    "peak_bytes": space.peak_bytes,
-                }
-                for space in self.spaces
-            ],
-        }
 
 
 def memory(proto: HloProto | None, module: HloModule | None = None, facts: StepFacts | None = None) -> MemoryLedger:
@@ -160,7 +35,7 @@ def memory(proto: HloProto | None, module: HloModule | None = None, facts: StepF
     ContractLintError for an assignment that contradicts itself, and where there is none of these.
     """
     if proto is not None and proto.assignment is not None and proto.assignment.allocations:
-        return _Builder(proto.module, proto.assignment, facts).ledger()
+        return _Builder(proto.module, proto.assignment, facts, module).ledger()
     if (facts is None or facts.memory is None) and module is not None:
         return _from_schedule(module, facts)
     name = proto.module.name if proto is not None else module.name if module is not None else ""
@@ -192,12 +67,12 @@ def _from_schedule(module: HloModule, facts: StepFacts | None) -> MemoryLedger:
             "the program is not scheduled, so nothing says when a buffer lives, and it holds no buffer assignment",
             help="give the program after optimisation: compiled.as_text(), or *after_optimizations.txt of a dump",
         )
-    from .as_proto import TextModule
-    from .backend import backend_of
-    from .liveness import assigned
+    from ..as_proto import TextModule
+    from ..backend import backend_of
+    from ..liveness import assigned
 
     text = TextModule(module)
-    made = _Builder(text, assigned(module, text.ids, backend_of(module) != "cpu"), facts).ledger()
+    made = _Builder(text, assigned(module, text.ids, backend_of(module) != "cpu"), facts, module).ledger()
     made.method = "liveness"
     return made
 
@@ -205,8 +80,11 @@ def _from_schedule(module: HloModule, facts: StepFacts | None) -> MemoryLedger:
 class _Builder:
     """Puts one ledger together."""
 
-    def __init__(self, module: ModuleProto, assignment: BufferAssignment, facts: StepFacts | None) -> None:
+    def __init__(
+        self, module: ModuleProto, assignment: BufferAssignment, facts: StepFacts | None, read: HloModule | None
+    ) -> None:
         self.module = module
+        self.read = read
         self.assignment = assignment
         self.facts = facts
         known = facts
@@ -241,12 +119,15 @@ class _Builder:
     def ledger(self) -> MemoryLedger:
         device = [a for a in self.assignment.allocations if a.color == DEVICE_SPACE]
         base, heap = self._base(DEVICE_SPACE), self.replays.get(DEVICE_SPACE, [])
-        buffers = [self._standing_buffer(a) for a in self.standing + self.whole if a.color == DEVICE_SPACE and a.size]
-        for done in heap:
-            buffers += self._live(done)
-        buffers.sort(key=lambda buffer: (-buffer.bytes, buffer.name))
+        own = [a for a in self.standing + self.whole if a.color == DEVICE_SPACE and a.size]
+        standing = [(allocation, self._standing_buffer(allocation)) for allocation in own]
+        buffers = sorted(
+            [*(buffer for _, buffer in standing), *(self._heap_buffer(span) for done in heap for span in done.live)],
+            key=lambda buffer: (-buffer.bytes, buffer.name),
+        )
         arguments = sum(a.size for a in device if a.is_entry_parameter)
         peak = max(heap, key=lambda done: done.peak_bytes, default=None)
+        lives = self._lives(standing, heap)
         return MemoryLedger(
             module=self.module.name,
             method="buffer-assignment" if self.whole and not heap else "heap-trace",
@@ -262,7 +143,42 @@ class _Builder:
             buffers=buffers,
             timeline=[(index, base + live) for index, live in peak.timeline] if peak else [(0, base)],
             spaces=self._spaces(),
+            actions=actions(lives),
         )
+
+    def _lives(self, standing: list[tuple[Allocation, Buffer]], heap: list[Replay]) -> Lives:
+        """Every buffer in the device's memory with its place in time; small ones without what they are."""
+        least = (sum(buffer.bytes for _, buffer in standing) + sum(done.peak_bytes for done in heap)) // SMALL
+        lives = Lives([], [done.indices for done in heap], list(self._arguments()), self.attribution.backward)
+        guests = Guests(self.module, self.assignment, self.positions, self.attribution)
+        for allocation, buffer in standing:
+            is_result = allocation.maybe_live_out and not allocation.is_entry_parameter
+            held = guests.of(allocation, lives) if is_result and buffer.bytes >= least else ()
+            lives.all.append(Life(buffer.bytes, buffer=buffer, guests=held))
+        for trace, done in enumerate(heap):
+            lives.all += [self._life(span, trace, least) for span in done.spans]
+        return lives
+
+    def _life(self, span: Span, trace: int, least: int) -> Life:
+        logical = self.assignment.buffers[span.buffer_id]
+        if logical.size < least:
+            return Life(logical.size, span.events, trace)
+        instruction = self.module.instruction_by_id.get(logical.instruction_id)
+        origin = self.attribution.origin(logical.instruction_id, logical.shape_index)
+        return Life(
+            logical.size,
+            span.events,
+            trace,
+            self._heap_buffer(span),
+            self.attribution.filling(instruction) if instruction is not None else None,
+            origin is not None and self.attribution.follows_weights(origin, logical.shape_index),
+        )
+
+    def _arguments(self) -> Iterator[Argument]:
+        """The arguments that the program has, each with the number of devices that hold the same elements."""
+        for number, (leaf, kind) in self.leaves.items():
+            instruction = self.parameters.get(number)
+            yield Argument(leaf, kind, copies_of(leaf, instruction.name if instruction else "", self.read))
 
     def _base(self, color: int) -> int:
         return sum(a.size for a in self.standing + self.whole if a.color == color)
@@ -292,28 +208,23 @@ class _Builder:
                     shapes.append(tuple(leaf.local_shape))
         return shapes
 
-    def _live(self, done: Replay) -> list[Buffer]:
-        made = []
-        for span in done.live:
-            logical = self.assignment.buffers[span.buffer_id]
-            last = self.end if span.last is None else span.last
-            origin = self.attribution.origin(logical.instruction_id, logical.shape_index)
-            instruction = self.module.instruction_by_id.get(logical.instruction_id)
-            otherwise = logical.instruction_name or f"buffer {logical.id}"
-            made.append(
-                Buffer(
-                    name=_value_name(instruction, logical.shape_index, otherwise),
-                    bytes=logical.size,
-                    unpadded_bytes=_unpadded(origin.shape if origin else None, logical.size),
-                    shape=_shape_text(origin.shape) if origin else "",
-                    class_=self.attribution.classify(origin, logical.shape_index, span.first, last),
-                    scope=scope_of(origin.op_name) if origin else "",
-                    source=origin.source if origin else None,
-                    first=span.first,
-                    last=last,
-                )
-            )
-        return made
+    def _heap_buffer(self, span: Span) -> Buffer:
+        logical = self.assignment.buffers[span.buffer_id]
+        last = self.end if span.last is None else span.last
+        origin = self.attribution.origin(logical.instruction_id, logical.shape_index)
+        instruction = self.module.instruction_by_id.get(logical.instruction_id)
+        otherwise = logical.instruction_name or f"buffer {logical.id}"
+        return Buffer(
+            name=_value_name(instruction, logical.shape_index, otherwise),
+            bytes=logical.size,
+            unpadded_bytes=_unpadded(origin.shape if origin else None, logical.size),
+            shape=_shape_text(origin.shape) if origin else "",
+            class_=self.attribution.classify(origin, logical.shape_index, span.first, last),
+            scope=scope_of(origin.op_name) if origin else "",
+            source=origin.source if origin else None,
+            first=span.first,
+            last=last,
+        )
 
     def _standing_buffer(self, allocation: Allocation) -> Buffer:
         """An allocation that lives for the whole step: an argument, an output, a constant or an unexplained heap."""
@@ -392,10 +303,3 @@ def _unpadded(shape: Shape | None, size: int) -> int:
 
 def _shape_text(shape: Shape) -> str:
     return "" if shape.dtype == "invalid" else shape.text
-
-
-def _summed(rows: Any) -> list[tuple[str, int]]:
-    sums: dict[str, int] = {}
-    for key, size in rows:
-        sums[key] = sums.get(key, 0) + size
-    return sorted(sums.items(), key=lambda item: (-item[1], item[0]))

@@ -1,0 +1,73 @@
+"""XLA's memory-usage-report: spaces apart, sizes exact where the shape tells, prefixes and cut lines left out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from contract_lint.hlo_tools.postmortem import post_mortem
+from contract_lint.hlo_tools.usage_report import usage_report
+
+GIB = 1 << 30
+REPORT = """\
+Memory Space: default (color=0)
+Total bytes: 23320452096 (21.72GiB)
+  cumulative_size;       size;       offset; used_by_n_values; shapes_list
+  ------------------------------------------------------------
+    8.00GiB( 38%);    8.00GiB;        81920;                5; 5×f32[16,131072,1024]
+    9.00GiB( 43%);  512.00MiB;  21474918400;                7; pred[], 6×f32[131072,1024]
+   21.09GiB(100%);       512B;        65536;                1; (f32[16,131072,1024], f32[131072,1024])
+
+Memory Space: vmem (color=1)
+Total bytes: 3932160 (3.75MiB)
+    1.25MiB( 33%);    1.25MiB;      2621440;                1; u32[327680]
+"""
+
+
+def test_spaces_are_kept_apart() -> None:
+    main, vmem = usage_report(REPORT)
+    assert (main.name, main.color, main.total_bytes) == ("default", 0, 23_320_452_096)
+    assert [(place.bytes, place.values) for place in main.places] == [(8 * GIB, 5), (GIB // 2, 7), (512, 1)]
+    assert (vmem.color, vmem.total_bytes, len(vmem.places)) == (1, 3_932_160, 1)
+
+
+def test_of_the_values_of_a_place_the_largest_is_named() -> None:
+    (main, _) = usage_report(REPORT)
+    assert [place.shape and place.shape.text for place in main.places][:2] == [
+        "f32[16,131072,1024]",
+        "f32[131072,1024]",
+    ]
+
+
+def test_a_logger_in_front_of_each_line_changes_nothing() -> None:
+    logged = "".join(f"I0504 09:05:40.1 15 xla/service/dump.cc:76] {line}\n" for line in REPORT.splitlines())
+    assert usage_report(logged) == usage_report(REPORT)
+
+
+def test_a_cut_report_gives_the_rows_that_are_whole() -> None:
+    cut = REPORT[: REPORT.index("6×f32")].rsplit("\n", 1)[0] + "\n    9.00GiB( 43%);  512.0"
+    (main,) = usage_report(cut)
+    assert [place.bytes for place in main.places] == [8 * GIB]
+
+
+@pytest.mark.parametrize("text", ["", "Memory Space", "Total bytes: 5", "x;" * 100_000])
+def test_other_texts_are_no_report(text: str) -> None:
+    assert usage_report(text) == ()
+
+
+def test_as_a_post_mortem_only_the_main_memory_counts() -> None:
+    found = post_mortem(REPORT)
+    assert found is not None and found.largest is not None
+    assert (found.largest.bytes, found.largest.shape) == (8 * GIB, "f32[16,131072,1024]")
+    assert [each.total_bytes for each in found.usage] == [23_320_452_096, 3_932_160]
+
+
+def test_the_report_of_the_case_of_the_newest_compiler() -> None:
+    path = Path(os.environ.get("CONTRACT_LINT_CORPUS") or ".") / "cases/hlo/11_oom_e1000_memory_usage_report.txt"
+    if not path.is_file():
+        pytest.skip("CONTRACT_LINT_CORPUS does not hold cases/hlo/11_oom_e1000_memory_usage_report.txt")
+    found = post_mortem(path.read_text())
+    assert found is not None
+    assert found.usage[0].total_bytes == 322_122_547_200
+    assert [buffer.bytes for buffer in found.buffers] == [327_680**2 * 2, 327_680**2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
 from ...contracts.errors import ContractLintError
@@ -23,10 +23,11 @@ EXAMPLES = 3
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The files to check, in a fixed order, and a note for each kind of thing that was passed over."""
+    """The files to check, in a fixed order, a note for each kind of thing that was passed over, and absolute paths."""
 
     files: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    real: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ def find_sources(paths: Iterable[str], exclude: Callable[[str], bool] = lambda p
             raise ContractLintError(f"{_posix(path)} does not exist", help="name files or folders")
         elif path.endswith(SUFFIXES):
             taken.setdefault(os.path.realpath(path), _posix(path))
-    return Found(tuple(sorted(taken.values())), tuple(_notes(skipped)))
+    real = {shown: real for real, shown in taken.items()}
+    return Found(tuple(sorted(real)), tuple(_notes(skipped)), real)
 
 
 def excluded(path: str, patterns: Sequence[str]) -> bool:

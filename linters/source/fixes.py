@@ -164,7 +164,7 @@ def write_source(source: SourceText, before: str) -> None:
     """
     path = source.file or source.path
     try:
-        if digest_of(read_bytes(path)) != before:
+        if digest_of(read_bytes(path)[0]) != before:
             raise NotFixed("the file has changed while it was checked")
         content = source.notebook.raw.encode("utf-8") if source.notebook is not None else _bytes(source, source.text)
         _replace(path, content)

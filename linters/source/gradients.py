@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .formulas import applied, is_differentiated, unshaped
+from .pattern import Pattern
 from .records import Call, Function
 from .summary import FunctionSummary
 from .values.value import Value
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _OWN_RULES = ("custom_vjp", "custom_jvp", "defvjp", "defjvp", "pallas_call", "kernel(", "callback(", "while_loop(")
 # A solver with one of these gets its derivative from the equations that its solution holds, not from its steps.
 _IMPLICIT = ("implicit_diff", "implicit_adjoint", "custom_root", "custom_fixed_point", "custom_linear_solve")
-_AFTERWARDS = re.compile(
+_AFTERWARDS = Pattern(
     r"(^|_)(grads?|gradients?|updates?|mu|nu|momentum|optimizer|accuracy|metrics?|eval\w*)(_|$)", re.I
 )
 _WHOLE = frozenset({

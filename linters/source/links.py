@@ -74,6 +74,9 @@ class Lazily(Mapping[Any, Known]):
             raise KeyError(key)
         return found
 
+    def __contains__(self, key: object) -> bool:
+        return self.get(key) is not None
+
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError("read row by row")
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .formulas import alike, applied, elements, followed, number, unshaped
+from .pattern import Pattern
 from .records import Call, Function, Record
 from .values.value import Value
 
 if TYPE_CHECKING:
     from .facts import FileFacts
 
-_NAMED = re.compile(r"(^|_)(\w*mask\w*|valid|validity|is_\w+|non_?pad\w*|not_pad\w*|padding|paddings|keep)(_|$)", re.I)
+_NAMED = Pattern(r"(^|_)(\w*mask\w*|valid|validity|is_\w+|non_?pad\w*|not_pad\w*|padding|paddings|keep)(_|$)", re.I)
 _TRUTHS = frozenset({
     "isnan", "isfinite", "isinf", "logical_not", "logical_and", "logical_or", "greater", "less", "equal", "not_equal",
     "greater_equal", "less_equal", "isin", "bitwise_and", "bitwise_or", "tril", "triu",

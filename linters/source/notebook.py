@@ -15,13 +15,14 @@ from typing import Any
 
 from ...contracts.finding import Edit, Finding, Location
 from ...contracts.problems import UNPARSEABLE
+from .pattern import Pattern
 from .text import SourceText, Unreadable, digest_of, plain_source
 
-_CELL_MAGIC = re.compile(r"\s*%%(\w*)")
+_CELL_MAGIC = Pattern(r"\s*%%(\w*)")
 _PYTHON_CELLS = frozenset({"time", "timeit", "capture", "prun", "debug"})
 """Cell magics whose cell is Python all the same."""
-_MAGIC = re.compile(r"(\s*)(?:[%!/,;]|\?|\S.*\?\s*$)")
-_ASSIGNED = re.compile(r"(\s*[\w.,\s\[\]'\"]+?=\s*)[!%]\S")
+_MAGIC = Pattern(r"(\s*)(?:[%!/,;]|\?|\S.*\?\s*$)")
+_ASSIGNED = Pattern(r"(\s*[\w.,\s\[\]'\"]+?=\s*)[!%]\S")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,15 @@ import sys
 import warnings
 from dataclasses import dataclass
 
+from .pattern import Pattern
 from .text import SourceText
 from .values.interpreter import deep_recursion
 
 # Grammar that a newer Python brought, by what its text looks like.
-_NEWER: tuple[tuple[tuple[int, int], re.Pattern[str]], ...] = (
-    ((3, 14), re.compile(r"^\s*except\s+[\w.]+\s*,|\bt[rR]?[\"']", re.MULTILINE)),
-    ((3, 12), re.compile(r"^\s*type\s+\w+\s*(\[[^\n]*\])?\s*=|^\s*(async\s+)?(def|class)\s+\w+\s*\[", re.MULTILINE)),
-    ((3, 12), re.compile(r"\b[fF][rR]?[\"'][^\n]*\{[^\n]*[\"'\\]", re.MULTILINE)),
+_NEWER: tuple[tuple[tuple[int, int], Pattern], ...] = (
+    ((3, 14), Pattern(r"^\s*except\s+[\w.]+\s*,|\bt[rR]?[\"']", re.MULTILINE)),
+    ((3, 12), Pattern(r"^\s*type\s+\w+\s*(\[[^\n]*\])?\s*=|^\s*(async\s+)?(def|class)\s+\w+\s*\[", re.MULTILINE)),
+    ((3, 12), Pattern(r"\b[fF][rR]?[\"'][^\n]*\{[^\n]*[\"'\\]", re.MULTILINE)),
 )
 
 

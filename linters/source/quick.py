@@ -7,14 +7,15 @@ for. Whatever does not fit gives None, and the run begins anew; so this never sa
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .links import Links, linked
 from .packed import Packed
 from .program import Program
 from .summary import FileSummary
-from .unseen import unseen_names, written_in
+from .unseen import unseen_names
+from .words import may_write
 
 if TYPE_CHECKING:
     from .cache import Cache, Entry
@@ -24,30 +25,20 @@ if TYPE_CHECKING:
 
 Damaged = (zlib.error, ValueError, LookupError)
 """What shows that a part of the cache cannot be read."""
-FEW = 8
-"""Files that are looked at in this way; more have usually to do with each other."""
-
-
-def changed_files(cache: Cache, sources: Sequence[SourceText]) -> list[int] | None:
-    """Which files are not what they were in the last run; None where these are many, or one was not there."""
-    changed = []
-    for number, source in enumerate(sources):
-        known = cache.short(source.file or source.path)
-        if known is None:
-            return None
-        if known[0] != source.digest:
-            changed.append(number)
-    return changed if len(changed) <= FEW else None
 
 
 def relinked(
     cache: Cache,
     sources: Sequence[SourceText],
     names: Sequence[Named],
-    made: dict[int, FileSummary],
+    made: Mapping[int, FileSummary],
+    words: Mapping[int, bytes],
     options: SourceOptions,
 ) -> Program | None:
-    """The program with the new summaries `made`; None where other files can tell that these changed."""
+    """The program with the new summaries `made`; None where other files can tell that these changed.
+
+    `words` are those of the new texts.
+    """
     entries: dict[str, Entry | None] = {}
 
     def entry(module: str) -> Entry | None:
@@ -75,6 +66,9 @@ def relinked(
     program = Program(summaries, options)
     linked(program, links)
 
+    def written(number: int) -> bytes | None:
+        return words[number] if number in words else cache.words(sources[number].file or sources[number].path)
+
     def is_linked(id: str) -> bool:
         return any(links.function(id, kind) is not None for kind in "tbc")
 
@@ -84,8 +78,11 @@ def relinked(
             return None
         old = FileSummary(summary.path, summary.module, Packed(before.small[1], before.summary))
         changed = unseen_names(old, summary, program, is_linked)
-        others = (each.text for other, each in enumerate(sources) if other != number)
-        if changed is None or written_in(others, changed):
+        if changed is None:
+            return None
+        # What is no name (that of a lambda) cannot be written elsewhere.
+        wanted = [name for name in changed if name.isidentifier()]
+        if wanted and any(may_write(written(other), wanted) for other in range(len(sources)) if other != number):
             return None
     program.begin()
     return program

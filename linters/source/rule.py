@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from textwrap import dedent
 from typing import Any, Literal
 
@@ -13,7 +13,6 @@ MARK = "# bad"
 Safety = Literal["safe", "unsafe"]
 
 
-@dataclass(frozen=True, slots=True)
 class Example:
     """A small program that a rule must find at fault (each line that ends with `# bad`, and no other), or leave alone.
 
@@ -22,16 +21,28 @@ class Example:
     example imports; `also` names other rules that rightly fire on it.
     """
 
-    name: str
-    source: str
-    raises: str | None = None
-    run: str | None = None
-    files: Mapping[str, str] = field(default_factory=dict)
-    also: tuple[str, ...] = ()
+    __slots__ = ("_files", "_source", "also", "name", "raises", "run")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "source", dedent(self.source).lstrip("\n"))
-        object.__setattr__(self, "files", {path: dedent(text).lstrip("\n") for path, text in self.files.items()})
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        raises: str | None = None,
+        run: str | None = None,
+        files: Mapping[str, str] | None = None,
+        also: tuple[str, ...] = (),
+    ) -> None:
+        self.name, self.raises, self.run, self.also = name, raises, run, also
+        self._source, self._files = source, files or {}
+
+    @property
+    def source(self) -> str:
+        """The program at the left margin: a run of the linter, which loads all rules, does not ask for it."""
+        return dedent(self._source).lstrip("\n")
+
+    @property
+    def files(self) -> dict[str, str]:
+        return {path: dedent(text).lstrip("\n") for path, text in self._files.items()}
 
     @property
     def lines(self) -> tuple[int, ...]:

@@ -164,7 +164,7 @@ def summarise(module: Module) -> FileSummary:
 
 def _outward(data: dict[str, Any]) -> str:
     functions = {
-        id: [*(function.get(key) for key in "npdrougbkym"), [call[:3] for call in function["c"] if _hands_on(call)]]
+        id: [*(function.get(key) for key in "npdrougbkym"), [call[:3] for call in function["c"] if hands_on(call)]]
         for id, function in data["functions"].items()
         if function["n"] != "<module>"
     }
@@ -173,7 +173,7 @@ def _outward(data: dict[str, Any]) -> str:
     return blake2b(json.dumps(told, separators=(",", ":")).encode(), digest_size=10).hexdigest()
 
 
-def _hands_on(call: list[Any]) -> bool:
+def hands_on(call: list[Any]) -> bool:
     """Whether a call is given a parameter as it is: what uses that up counts for who calls."""
     return any(each and each[0] == "p" for each in (*call[1], *call[2].values()))
 

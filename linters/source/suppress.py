@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...contracts.finding import Edit, Finding, Fix, Location
 from ...contracts.problems import UNUSED_SUPPRESSION
-from ..verdict.suppressions import FILE, Suppression, suppress
-from .comments import layout
+from .pattern import Pattern
 from .text import SourceText
 
-_DIRECTIVE = re.compile(r"#\s*contract-lint\s*:")
+if TYPE_CHECKING:
+    from ..verdict.suppressions import Suppression
+
+_DIRECTIVE = Pattern(r"#\s*contract-lint\s*:")
 
 
 def suppress_source(
@@ -22,8 +25,11 @@ def suppress_source(
 
     `judged` are codes and names of the rules that ran, `known` all there are.
     """
-    if "contract-lint" not in source.text or not _DIRECTIVE.search(source.text):
+    if not source.speaks or not _DIRECTIVE.search(source.text):
         return list(findings)
+    from ..verdict.suppressions import FILE, suppress
+    from .comments import layout
+
     seen = layout(source)
     entries: dict[Location, Suppression] = {}
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?\r?$")
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "_tests"})
+_EXAMPLE_FOLDERS = frozenset({"example", "examples", "tutorial", "tutorials", "demo", "demos", "notebooks"})
 _BREAK = re.compile(r"\r\n|\r|\n")
 _WIDE_BOMS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
@@ -41,7 +42,8 @@ class SourceText:
     `path` is the path as shown in findings, `file` the absolute one that tells which module this is. `text` keeps the
     file's own line ends. A notebook's text is that of its cells, one after another, magics blanked; `notebook` knows
     where each line came from, and places are counted in the text until a report is made. `problem` says why there is
-    no text (it is empty then), `problem_line` where.
+    no text (it is empty then), `problem_line` where. `state` is what the file system said of the file, where that tells
+    whether it changed (see `unread`).
     """
 
     path: str
@@ -53,6 +55,12 @@ class SourceText:
     notebook: Notebook | None = field(default=None, compare=False)
     problem: str | None = None
     problem_line: int | None = None
+    state: list[int] | None = field(default=None, compare=False)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it may hold comments to this program."""
+        return "contract-lint" in self.text
 
     @cached_property
     def lines(self) -> list[str]:
@@ -114,6 +122,11 @@ def is_test_path(path: str) -> bool:
     )
 
 
+def is_example_path(path: str) -> bool:
+    """Whether a file stands in a folder of examples."""
+    return any(each in _EXAMPLE_FOLDERS or each.endswith("_examples") for each in path.lower().split("/")[:-1])
+
+
 def digest_of(data: bytes) -> str:
     """The content's name: 32 hex digits."""
     return blake2b(data, digest_size=16).hexdigest()
@@ -132,10 +145,11 @@ def plain_source(path: str, text: str, file: str = "") -> SourceText:
     return SourceText(path, text, digest_of(text.encode("utf-8", "surrogatepass")), file)
 
 
-def source_text(data: bytes, path: str, file: str = "") -> SourceText:
+def source_text(data: bytes, path: str, file: str = "", state: list[int] | None = None) -> SourceText:
     """The source that `data` holds. Raises Unreadable where Python could not read it either.
 
     PEP 263 declarations and a UTF-8 byte order mark are honoured; null bytes are refused with their line.
+    `state` is kept of what needs to be read no more while the file system says the same of it.
     """
     for mark, name in _WIDE_BOMS:
         if data.startswith(mark):
@@ -150,7 +164,8 @@ def source_text(data: bytes, path: str, file: str = "") -> SourceText:
     if null >= 0:
         line, column = _position(text, null)
         raise Unreadable("the file holds a null byte", line, column)
-    return SourceText(path, text, digest_of(data), file, encoding, bom)
+    plain = state if encoding == "utf-8" and not bom and "contract-lint" not in text else None
+    return SourceText(path, text, digest_of(data), file, encoding, bom, state=plain)
 
 
 def _decoded(body: bytes, encoding: str) -> str:

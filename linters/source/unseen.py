@@ -4,6 +4,8 @@ An edit is unseen when all that changed is
 
 - the lines where things stand, but for calls in loops, whose places findings of other files name;
 - calls that lead to no function of the project;
+- what a function that is not traced gives to functions that it calls anyway, but for its own parameters, functions, and
+  calls in loops;
 - definitions that neither call the project nor are used by it, whose names nothing else writes: what names a thing
   has to write its name, in some file.
 
@@ -14,12 +16,11 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from .summary import HIGHER_ORDER, FileSummary
+from .summary import HIGHER_ORDER, FileSummary, hands_on
 from .transforms import RULE_METHODS, TRANSFORMS
 
 if TYPE_CHECKING:
@@ -73,19 +74,6 @@ def unseen_names(
     return None if names and _writes(_without(after, exports, changed), names) else frozenset(names)
 
 
-def written_in(texts: Iterable[str], names: frozenset[str]) -> bool:
-    """Whether one of the texts may write one of the names."""
-    if not names:
-        return False
-    word = _word(names)
-    for text in texts:
-        if not text.isascii():
-            text = unicodedata.normalize("NFKC", text)  # as Python reads names
-        if any(name in text for name in names) and word.search(text):
-            return True
-    return False
-
-
 class _Leads:
     """Which calls in summaries may lead to the project."""
 
@@ -93,15 +81,31 @@ class _Leads:
         self._program = program
 
     def calls(self, id: str, data: Mapping[str, Any] | None) -> list[Any]:
-        """The calls of a function that do, without lines where no other file's findings name them."""
+        """The calls of a function that do: their numbers where what is known of others names them (those that hand
+        functions on), their lines where findings of others do."""
         if data is None or not data["c"]:
             return []
         handing, looped = frozenset(data.get("t", ())), frozenset(data.get("w", ()))
-        return [
-            [*call[:3], at in handing, call[3] if at in looped else 0]
-            for at, call in enumerate(data["c"])
-            if at in handing or self._may(call[0], id)
-        ]
+        on_host = id not in self._program.traced_functions
+        found: list[Any] = []
+        for at, call in enumerate(data["c"]):
+            if on_host and at not in handing and at not in looped and (target := self._target(call, id)) is not None:
+                told = [target]
+                if told in found:
+                    continue
+            elif at in handing or self._may(call[0], id):
+                told = [*call[:3], at if at in handing else None, call[3] if at in looped else 0]
+            else:
+                continue
+            found.append(told)
+        return found
+
+    def _target(self, call: list[Any], id: str) -> str | None:
+        """The function that a call comes to, where others can tell no more of the call than that."""
+        if not call[0] or hands_on(call) or self._program.function(id) is None:
+            return None
+        callee = self._program.frozen_callee(call[0], id)
+        return callee.function.id if callee.function is not None and not callee.wraps and callee.cls is None else None
 
     def _may(self, func: Any, id: str) -> bool:
         if not func or self._program.function(id) is None:

@@ -65,12 +65,12 @@ def group(ctx: click.Context, debug: bool) -> None:
     unreadable input, 3 a bug in contract-lint.
     """
     ctx.obj = {"debug": debug}
-    # What a verdict is made of lives until it is printed; looking for garbage takes a quarter of the time.
-    gc.set_threshold(100_000, 50, 50)
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    # What a verdict is made of lives until it is printed; looking for garbage takes a quarter of the time.
+    gc.set_threshold(100_000, 50, 50)
     from .boundary import run
 
     # The interpreter looks for garbage before it ends, though all of its memory is about to be given back.

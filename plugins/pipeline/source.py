@@ -9,19 +9,23 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from ...contracts.finding import Finding, Location
 from ...contracts.problems import INVALID_SUPPRESSION, UNPARSEABLE, UNUSED_SUPPRESSION, Problem
 from ...linters.registry import rules
-from ...linters.source.files import excluded, find_sources
-from ...linters.source.notebook import Notebook, as_cells
+from ...linters.source.files import Found, excluded, find_sources
 from ...linters.source.options import SourceOptions
 from ...linters.source.read import Texts, add_source, read_sources
 from ...linters.source.run import Run, analysed
 from ...linters.source.suppress import suppress_source
 from ...linters.source.text import SourceText
+from ...linters.source.unread import Known
 from .selection import judging
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from ...linters.source.notebook import Notebook
 
 SettingsOf = Callable[[str], Settings]
 OWN = (UNPARSEABLE, INVALID_SUPPRESSION, UNUSED_SUPPRESSION)
@@ -46,9 +50,12 @@ class Sources:
         return {source.path for source in self.texts.sources}
 
 
-def collect(paths: Sequence[str], settings_of: SettingsOf, context: Sequence[str] = ()) -> Sources:
+def collect(
+    paths: Sequence[str], settings_of: SettingsOf, context: Sequence[str] = (), known: Known | None = None
+) -> Sources:
     """The texts at and below `paths`, and those of `context` that are not among them.
 
+    What `known` knows, and is as it was, is read when its text is asked for: that may raise unread.Changed.
     Raises ContractLintError for a path that does not exist.
     """
 
@@ -60,7 +67,7 @@ def collect(paths: Sequence[str], settings_of: SettingsOf, context: Sequence[str
 
     found = find_sources(paths, left_out)
     named = frozenset(os.path.normpath(path).replace(os.sep, "/") for path in paths)
-    texts = read_sources(found.files, named)
+    texts = read_sources(found.files, named, found.real, known)
     notes = [*found.notes, *texts.notes]
     if texts.generated:
         listed = ", ".join(texts.generated[:3]) + (" and more" if len(texts.generated) > 3 else "")
@@ -68,7 +75,7 @@ def collect(paths: Sequence[str], settings_of: SettingsOf, context: Sequence[str
         files = f"{count:,} generated file{'s' * (count != 1)}, as each says of itself"
         notes.append(f"skipped {files}: {listed}; name one to check it")
     there = {source.file for source in texts.sources}
-    beside = read_sources(find_sources(context, left_out).files).sources if context else []
+    beside = _beside(find_sources(context, left_out), known) if context else []
     return Sources(texts, [source for source in beside if source.file not in there], notes)
 
 
@@ -76,8 +83,12 @@ def collect_input(data: bytes, name: str, context: Sequence[str] = ()) -> Source
     """What an editor holds of the file `name`, as standard input gives it."""
     texts = Texts()
     add_source(texts, data, name, named=True)
-    beside = read_sources(find_sources(context).files).sources if context else []
+    beside = _beside(find_sources(context), None) if context else []
     return Sources(texts, [each for each in beside if each.file != os.path.realpath(name)], list(texts.notes))
+
+
+def _beside(found: Found, known: Known | None) -> list[SourceText]:
+    return read_sources(found.files, real=found.real, known=known).sources
 
 
 def options_of(settings: Settings, jobs: int = 0) -> SourceOptions:
@@ -103,6 +114,8 @@ def examine(sources: Sources, settings_of: SettingsOf, run: Run) -> list[Finding
         if finding.code in _shown_codes(settings_of(path), path):
             kept.append(finding)
     for source in sources.texts.sources:
+        if not by_path[source.path] and not source.speaks:
+            continue
         settings = settings_of(source.path)
         shown = _shown_codes(settings, source.path)
         here = numbered(each for each in by_path[source.path] if each.code in shown)
@@ -155,11 +168,17 @@ def located(
             if place is not None and source is not None and source.notebook is not None:
                 excerpts[place] = _lines_of_cell(source.notebook, place)
             continue
-        moved = finding if source.notebook is None else as_cells(finding, source.notebook)
+        moved = finding if source.notebook is None else _in_cells(finding, source.notebook)
         placed.append(moved)
         if moved.location is not None:
             excerpts[moved.location] = _lines(source, place, moved.location)
     return placed, excerpts
+
+
+def _in_cells(finding: Finding, notebook: Notebook) -> Finding:
+    from ...linters.source.notebook import as_cells
+
+    return as_cells(finding, notebook)
 
 
 def _lines(source: SourceText, place: Location, shown: Location) -> tuple[tuple[int, str], ...]:

@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from ...contracts.finding import Finding, Location
+from ...linters.source.cache import NAME, cache_file
+from ...linters.source.read import Texts
+from ...linters.source.run import Run, kept_in
+from ...linters.source.unread import Changed, Known
 from .settings import Settings
 from .source import Sources, collect, collect_input, examine, is_shown, located, options_of
 
@@ -60,14 +64,32 @@ class Sweep:
 
         Raises ContractLintError for a path that does not exist and a baseline that cannot be read or written.
         """
-        sources = self._collected(paths, settings, settings_of)
+        # What is written afterwards rests on texts that were read.
+        trusting = self.cache and self.fix == "none" and not self.diff and not self.update
+        try:
+            return self._run(paths, settings, settings_of, others, contracts, trusting)
+        except Changed:
+            return self._run(paths, settings, settings_of, others, contracts, trusting=False)
+
+    def _run(
+        self,
+        paths: Sequence[str],
+        settings: Settings,
+        settings_of: Callable[[str], Settings],
+        others: Sequence[Finding],
+        contracts: Sequence[str],
+        trusting: bool,
+    ) -> Swept:
+        options = options_of(settings, self.jobs)
+        place = self._cache(settings) if self.source else None
+        kept = kept_in(place, options) if place is not None else None
+        known = kept.state if trusting and kept is not None else None
+        sources = self._collected(paths, settings, settings_of, known)
         if not sources.count and not self.baseline and not settings.baseline:
             return Swept(tuple(others), notes=tuple(sources.notes))
-        from ...linters.source.run import Run
-
-        run = Run(options_of(settings, self.jobs), self._cache(settings))
-        known = self._known(paths, settings, settings_of, sources, contracts)
-        found = known([*others, *examine(sources, settings_of, run)])
+        run = Run(options, kept)
+        listed = self._listed(paths, settings, settings_of, sources, contracts)
+        found = listed([*others, *examine(sources, settings_of, run)])
         mended, diff, text, notes = 0, None, None, list(sources.notes)
         if self.fix != "none" or self.diff:
             from .mending import mended_sources
@@ -75,7 +97,7 @@ class Sweep:
             done = mended_sources(
                 sources,
                 found,
-                lambda again: known([*others, *examine(again, settings_of, run)]),
+                lambda again: listed([*others, *examine(again, settings_of, run)]),
                 unsafe=self.fix == "unsafe",
                 write=not self.diff and self.stdin is None,
             )
@@ -87,17 +109,15 @@ class Sweep:
         placed, excerpts = located(found, sources.texts.sources)
         return Swept(tuple(placed), sources.count, excerpts, tuple(notes), mended, diff if self.diff else None, text)
 
-    def _collected(self, paths: Sequence[str], settings: Settings, settings_of: Callable[[str], Settings]) -> Sources:
-        from ...linters.source.read import Texts
-
+    def _collected(
+        self, paths: Sequence[str], settings: Settings, settings_of: Callable[[str], Settings], known: Known | None
+    ) -> Sources:
         if self.stdin is not None:
             name, data = self.stdin
             return collect_input(data, name, settings.context)
-        return collect(paths, settings_of, settings.context) if self.source else Sources(Texts())
+        return collect(paths, settings_of, settings.context, known) if self.source else Sources(Texts())
 
     def _cache(self, settings: Settings) -> str | None:
-        from ...linters.source.cache import NAME, cache_file
-
         if not self.cache:
             return None
         if settings.cache_dir is None:
@@ -106,7 +126,7 @@ class Sweep:
 
         return os.fspath(first_place(settings.root, Path(settings.cache_dir)) / NAME)
 
-    def _known(
+    def _listed(
         self,
         paths: Sequence[str],
         settings: Settings,

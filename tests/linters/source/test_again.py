@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contract_lint.linters.source import quick
+from contract_lint.linters.source import quick, unread
 from contract_lint.linters.source.files import find_sources
 from contract_lint.linters.source.findings import pack_findings
 from contract_lint.linters.source.options import SourceOptions
 from contract_lint.linters.source.program import Program
 from contract_lint.linters.source.read import read_sources
-from contract_lint.linters.source.run import Run, analysed
+from contract_lint.linters.source.run import Run, analysed, kept_in
 from pytest import MonkeyPatch
 
 # Random edits of a project, as people make them.
@@ -49,6 +49,8 @@ def edit(draw: random.Random, root: Path) -> str:
             return f"delete {path.name}"
         made = text + f"# {draw.random()}\n"
     path.write_text(made)
+    # A clock with ticks that are short enough for what writes here.
+    os.utime(path, ns=(draw.getrandbits(60), draw.getrandbits(60)))
     return f"{path.name}"
 
 
@@ -109,6 +111,16 @@ def use(draw: random.Random, text: str, others: list[str]) -> str | None:
     return f"{text[: chosen.start()]}{chosen[1]}{draw.choice(names)}(1)\n{text[chosen.start() :]}"
 
 
+def argument(draw: random.Random, text: str, others: list[str]) -> str | None:
+    """What some call is given."""
+    found = list(re.finditer(r"\(x\)(?!:)|\(1\)", text))
+    if not found:
+        return None
+    chosen = draw.choice(found)
+    new = draw.choice(["(x)", "(1)", "(x + 1)", "(jnp.sum(x))", f"(x, k={draw.randint(0, 3)})"])
+    return f"{text[: chosen.start()]}{new}{text[chosen.end() :]}"
+
+
 def shift(draw: random.Random, text: str, others: list[str]) -> str:
     return "# a line\n" + text
 
@@ -127,7 +139,7 @@ def break_syntax(draw: random.Random, text: str, others: list[str]) -> str | Non
 Edit = Callable[[random.Random, str, list[str]], str | None]
 EDITS: tuple[Edit, ...] = (
     add_function, add_function, add_function, remove_function, decorate, rename, change_import, use, use, shift, assign,
-    break_syntax,
+    argument, argument, break_syntax,
 )  # fmt: skip
 
 
@@ -163,8 +175,10 @@ PROJECT = {
 
 
 def checked(cache: str | None = None) -> list[Any]:
-    texts = read_sources(find_sources(["."]).files)
-    found = analysed(texts.sources, (), Run(SourceOptions(), cache))
+    kept = kept_in(cache, SourceOptions()) if cache else None
+    there = find_sources(["."])
+    texts = read_sources(there.files, real=there.real, known=kept.state if kept else None)
+    found = analysed(texts.sources, (), Run(SourceOptions(), kept))
     places = [each.location.path if each.location else "" for each in found]
     return list(zip(places, pack_findings(found), strict=True))
 
@@ -182,6 +196,7 @@ def compared(seed: int, edits: int, monkeypatch: MonkeyPatch) -> int:
         return program
 
     monkeypatch.setattr(quick, "relinked", counted)
+    monkeypatch.setattr(unread, "SETTLED", -(1 << 62))
     cache = os.path.abspath(".contract-lint/source.cache")
     checked(cache)
     done: list[str] = []

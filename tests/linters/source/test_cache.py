@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 from contract_lint.contracts.finding import Edit, Finding, Fix, Location
-from contract_lint.linters.source.cache import Cache, Entry, cache_file, stamp
+from contract_lint.linters.source.cache import MOST_SINCE, Cache, cache_file, stamp
 from contract_lint.linters.source.findings import pack_findings, unpack_findings
+from contract_lint.linters.source.stored import Entry
 from hypothesis import given
 from hypothesis import strategies as st
 
-ENTRY = Entry("abc", ["a", {"x64": True}], b"a summary\n", "out", [{"code": "X"}], b"links")
+ENTRY = Entry("abc", ["a", {"x64": True}], b"a summary\n", "out", [{"code": "X"}], b"links", b"words", [1, 2, 3, 4])
 
-ENTRY_SHORT = (ENTRY.small, ENTRY.findings)
+ENTRY_SHORT = (ENTRY.small, ENTRY.findings, ENTRY.state)
 
 
 @pytest.fixture
@@ -126,6 +127,47 @@ def test_parts_of_what_did_not_change_are_kept(tmp_path: Path, there: str) -> No
     assert again.program == "p" and again.get(there) == ENTRY and again.short(there) == ("abc", *ENTRY_SHORT)
     assert again.get(str(other), "one") is None
     assert again.get(str(other), "two") == Entry("two", ["b", {}], b"longer than before" * 99, "", [], b"")
+
+
+def test_what_few_files_changed_stands_beside_the_rest(tmp_path: Path, there: str) -> None:
+    name = cache_file(str(tmp_path))
+    cache = Cache(name, "v1")
+    cache.put(there, ENTRY)
+    cache.put(f"{there}i", Entry("one", findings=[], words=b"abcd", state=[1, 1, 1, 1]))
+    (tmp_path / "a.pyi").write_text("")
+    cache.program = "p"
+    cache.save()
+    before = Path(name).read_bytes()
+    for digest in ("two", "three"):
+        cache = Cache(name, "v1")
+        cache.put(f"{there}i", Entry(digest, findings=[], words=b"efgh"))
+        cache.save(whole=False)
+        again = Cache(name, "v1")
+        assert Path(name).read_bytes() == before and again.program == "p"
+        assert again.get(there) == ENTRY and again.state(there) == ("abc", [1, 2, 3, 4])
+        assert again.short(f"{there}i") == (digest, None, [], None) and again.state(f"{there}i") is None
+        assert again.words(f"{there}i") == b"efgh" and again.get(f"{there}i", "one") is None
+    # It counts beside the file that it was written for, and no other.
+    beside = Path(f"{name}.since").read_bytes()
+    cache = Cache(name, "v1")
+    cache.put(f"{there}i", Entry("four", findings=[]))
+    cache.save()
+    assert not Path(f"{name}.since").exists() and Cache(name, "v1").short(f"{there}i") == ("four", None, [], None)
+    Path(f"{name}.since").write_bytes(beside)
+    assert Cache(name, "v1").short(f"{there}i") == ("four", None, [], None)
+
+
+def test_many_changes_are_written_with_the_rest(tmp_path: Path, there: str) -> None:
+    name = cache_file(str(tmp_path))
+    cache = Cache(name, "v1")
+    cache.put(there, ENTRY)
+    cache.save()
+    cache = Cache(name, "v1")
+    for number in range(MOST_SINCE + 1):
+        cache.put(f"{there}{number}", Entry("one", findings=[]))
+    cache.save(whole=False)
+    again = Cache(name, "v1")
+    assert not Path(f"{name}.since").exists() and again.short(f"{there}0") and again.get(there) == ENTRY
 
 
 def test_the_stamp_follows_version_and_settings() -> None:

@@ -12,7 +12,7 @@ from contract_lint.linters.source import run, workers
 from contract_lint.linters.source.options import SourceOptions
 from contract_lint.linters.source.read import read_sources
 from contract_lint.linters.source.rule import SourceRule
-from contract_lint.linters.source.run import Run, analysed
+from contract_lint.linters.source.run import Run, analysed, kept_in
 
 HEAD = "import jax\nimport jax.numpy as jnp\n"
 VARIANTS = {
@@ -56,7 +56,9 @@ def put(name: str, text: str) -> None:
 
 def checked(cache: str | None = None, jobs: int = 1) -> list[Finding]:
     texts = read_sources(sorted(VARIANTS))
-    return analysed(texts.sources, (), Run(SourceOptions(jobs=jobs), cache))
+    return analysed(
+        texts.sources, (), Run(SourceOptions(jobs=jobs), kept_in(cache, SourceOptions()) if cache else None)
+    )
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Values as JSON: what one file tells others of its own. Bounded in size; what does not fit is unknown.
 
 ["c", constant]  ["n", dotted]  ["f", function id]  ["k", class id]  ["p", function id, index]
-["x", func, [arguments], {keyword: value}, line]                       a call
+["x", func, [arguments], {keyword: value}, decorates]                  a call; 1 for that of a decorator
 [".", base, attribute]  ["i", base, index]  ["e", iterable]  ["|", alternatives]
 ["o", op, data, [arguments]]                                           operators and containers
 ["d", [[key, value], ...]]                                             a dictionary
@@ -72,9 +72,10 @@ class Freezer:
             call: Call = value.data
             func = self._freeze(call.func)
             if func == 0:
-                return 0
+                # What is known of a decorated function is known of it still where nothing is of its decorator.
+                return self._freeze(call.args[0]) if call.decorates is not None and call.args else 0
             keywords = {name or "**": self._freeze(each) for name, each in call.keywords.items()}
-            return ["x", func, [self._freeze(each) for each in call.args], keywords, 0]
+            return ["x", func, [self._freeze(each) for each in call.args], keywords, int(call.decorates is not None)]
         if op == "attr":
             base = self._freeze(value.args[0])
             return [".", base, value.data] if base != 0 else 0
@@ -147,9 +148,10 @@ class Thaw:
         if tag == "=":
             return Value("sketch", None, (), (frozen[1], self.function))
         if tag == "x":
-            _, func, args, keywords, line = frozen
+            _, func, args, keywords, decorates = frozen
             given = {None if name == "**" else name: self.value(each) for name, each in keywords.items()}
-            made = made_call(self.function, self.value(func), [self.value(each) for each in args], given, line)
+            made = made_call(self.function, self.value(func), [self.value(each) for each in args], given, 0)
+            made.decorates = DECORATED if decorates else None
             made.order = self.generation
             result, made.result = made.result, None  # type: ignore[assignment] # no circle: garbage is not collected
             return result
@@ -175,6 +177,10 @@ class At:
 
     def __init__(self, lineno: int) -> None:
         self.lineno = lineno
+
+
+DECORATED: Any = At(0)
+"""Stands for what a decorator in another file is applied to."""
 
 
 def made_call(function: Any, func: Value, args: list[Value], keywords: dict[str | None, Value], line: int) -> Call:

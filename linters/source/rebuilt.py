@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from .calling import PARTIAL
 from .jits import given_by_keyword
+from .pattern import Pattern
 from .records import Block, Call, Function, Loop
 from .transforms import COMPILES, WRAPPERS
 from .values.assigned import assigned_in
@@ -17,7 +17,7 @@ from .values.value import Value, dotted
 if TYPE_CHECKING:
     from .facts import FileFacts
 
-_ONCE = re.compile(
+_ONCE = Pattern(
     r"^_*(main|run_main|run$|init|initial|setup|set_up|build|create|make|get|load|restore|prepare|configure|compile|bench"
     r"|test|demo|example|plot|profile|export|convert|lower|warm|new|from_|post_init|train$|fit$|check|assert|verify"
     r"|debug|generate_data)"
@@ -287,4 +287,21 @@ def runs_once(facts: FileFacts, function: Function) -> bool:
         return True
     callers = facts.program.callers.get(function.id, ())
     names = {facts.program.function_data[caller][0]["n"] for caller, _, _ in callers}
-    return bool(names) and all(name == "<module>" or _ONCE.match(name) for name in names)
+    if names and all(name == "<module>" or _ONCE.match(name) for name in names):
+        return True
+    alone = len({caller for caller, _, _ in callers}) == 1 and function.name.startswith("_")
+    return alone and _for_its_effect(facts, function)
+
+
+def _for_its_effect(facts: FileFacts, function: Function) -> bool:
+    """Whether the one call of a function, outside of loops, drops what it gives: a barrier at the end of a run, say."""
+    calls = [
+        call
+        for other in facts.functions
+        for call in other.calls
+        if (callee := facts.callee(call)).function is not None and callee.function.id == function.id
+    ]
+    if len(calls) != 1 or calls[0].block.loop is not None:
+        return False
+    statement = calls[0].statement
+    return isinstance(statement, ast.Expr) and statement.value is calls[0].node

@@ -8,12 +8,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
+from .pattern import Pattern
 from .removed_names import GONE, MODULES, RENAMED
 
+if TYPE_CHECKING:
+    from .facts import FileFacts
 
-@dataclass(frozen=True, slots=True)
-class Removal:
+
+class Removal(NamedTuple):
     """One name: `removed` is the first version without it ("" while it is deprecated only), `new` what replaces it.
 
     `since` is the first version with `new`; `same` says that it means the same, so that a rewrite changes nothing.
@@ -32,8 +36,7 @@ class Removal:
         return self.name.partition(".")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Keyword:
+class Keyword(NamedTuple):
     """An argument of a function that was removed or renamed; `new` is the name it has now."""
 
     function: str
@@ -80,7 +83,7 @@ KEYWORDS: dict[tuple[str, str], Keyword] = {
 }
 NOTED: frozenset[str] = frozenset(REMOVALS)
 
-_CLAUSE = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*v?(\d+(?:\.\d+)*)(\.\*)?[^,]*")
+_CLAUSE = Pattern(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*v?(\d+(?:\.\d+)*)(\.\*)?[^,]*")
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -145,3 +148,17 @@ def declared(requirements: tuple[tuple[str, str], ...], package: str) -> Allowed
     if package == "jax" and "jax" not in known:
         return allowed(known.get("jaxlib", ""))
     return allowed(known.get(package, ""))
+
+
+def versions_of(facts: FileFacts, package: str) -> Allowed:
+    """The versions of a package that the project declares."""
+    return declared(facts.program.options.requirements, package)
+
+
+def own(facts: FileFacts, package: str) -> bool:
+    """Whether the linted project is that package."""
+    return facts.program.module(package) is not None
+
+
+def title(package: str) -> str:
+    return {"jax": "JAX", "flax": "Flax", "optax": "Optax"}.get(package, package)

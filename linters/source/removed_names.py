@@ -138,7 +138,7 @@ MODULES: tuple[tuple[str, str, str, str, str, bool], ...] = (
     ("jax.abstract_arrays", "", "0.4.20", "jax.core", "", False),
     ("jax.linear_util", "", "0.4.24", "jax.extend.linear_util", "", True),
     ("jax.prng", "", "0.4.24", "jax.extend.random", "", False),
-    ("jax.util", "0.6.0", "0.7.0", "", "", False),
+    ("jax.util", "0.6.0", "0.8.0", "", "", False),
     ("jax.lib.xla_bridge", "0.4.33", "0.8.0", "jax.extend.backend", "0.4.26", False),
     ("jax.lib.xla_client", "0.4.33", "0.8.0", "", "", False),
     ("jax.lib.xla_extension", "0.4.36", "0.8.0", "", "", False),
@@ -164,6 +164,7 @@ MODULES: tuple[tuple[str, str, str, str, str, bool], ...] = (
 
 # Names without a public successor: (module, removed in, names).
 GONE: tuple[tuple[str, str, str], ...] = (
+    ("jax.util", "0.7.0", "cache safe_map safe_zip split_dict split_list toposort unzip2 wrap_name wraps"),
     ("flax.core", "0.10.0", "trace_level"),
     ("flax.linen", "0.10.7", "GeGLU"),
     ("flax.linen.spmd", "0.8.5", "PartitionSpecPytree"),

@@ -34,55 +34,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from math import prod
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
-from ..records import Call, Function
+from ..records import Function
 from ..rule import Example, SourceRule
-from ..values.value import Value, dotted
+from ..sizes import LOADED, array_bytes
+from ..values.value import Value
 
 LARGE = 2**20
 """Bytes from which a constant is worth an argument. JAX itself warns from 2 GB on."""
-LOADED = 2**62
-_SHAPE_FIRST = frozenset({"zeros", "ones", "empty", "full"})
-_OF_FIRST = frozenset(
-    {
-        "array",
-        "asarray",
-        "device_put",
-        "tanh",
-        "sin",
-        "cos",
-        "exp",
-        "sqrt",
-        "abs",
-        "square",
-        "transpose",
-        "flip",
-        "roll",
-    }
-)
-_DRAWS = frozenset(
-    {"normal", "uniform", "standard_normal", "random", "random_sample", "gumbel", "bits", "randint", "integers"}
-)
-_LOADS = frozenset(
-    {"numpy.load", "jax.numpy.load", "numpy.loadtxt", "numpy.fromfile", "numpy.memmap", "numpy.genfromtxt"}
-)
-_ITEM = {
-    "float64": 8,
-    "int64": 8,
-    "bfloat16": 2,
-    "float16": 2,
-    "int16": 2,
-    "int8": 1,
-    "uint8": 1,
-    "bool_": 1,
-    "bool": 1,
-}
-_DTYPE_AT = {"zeros": 1, "ones": 1, "empty": 1, "full": 2, "normal": 2, "uniform": 2, "gumbel": 2, "bits": 2}
-"""The position of the type, where it may be given without a name."""
-_KEEPS = frozenset({"astype", "reshape", "T", "copy", "transpose", "view"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
@@ -94,7 +55,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             if id(value) in seen:
                 continue
             seen.add(id(value))
-            size = _bytes(facts, value)
+            size = array_bytes(facts, value)
             if size is None or size < LARGE or not _is_outside(facts, function, value):
                 continue
             told = "was loaded from a file" if size >= LOADED else f"holds {size / 2**20:.1f} MiB"
@@ -129,58 +90,6 @@ def _is_outside(facts: FileFacts, function: Function, value: Value) -> bool:
     if maker is None or maker is function:
         return False
     return maker.name == "<module>" or facts.traced(maker) is None
-
-
-def _bytes(facts: FileFacts, value: Value, depth: int = 6) -> int | None:
-    """At least how many bytes an array has; LOADED where it came from a file, None where nothing is known."""
-    if not depth:
-        return None
-    if value.op == "bin":
-        parts = [_bytes(facts, each, depth - 1) for each in value.args]
-        return max((part for part in parts if part is not None), default=None)
-    if value.op == "attr":
-        return _bytes(facts, value.args[0], depth - 1) if value.data in _KEEPS else None
-    if value.op != "call":
-        return None
-    call = value.data
-    name = facts.callee(call).name
-    if name is None:
-        return None
-    if name in _LOADS:
-        return LOADED
-    module, _, last = name.rpartition(".")
-    if not module and call.func.op == "attr":
-        if last in _KEEPS:
-            return _bytes(facts, call.func.args[0], depth - 1)
-        return _elements(facts, call.argument(0, "size"), call) if last in _DRAWS else None
-    if module in ("jax.numpy", "numpy", "jax", "jax.nn") and last in _OF_FIRST and call.args:
-        return _bytes(facts, call.args[0], depth - 1)
-    if module in ("jax.numpy", "numpy"):
-        if last in _SHAPE_FIRST:
-            return _elements(facts, call.argument(0, "shape"), call)
-        if last in ("eye", "identity"):
-            rows = facts.constant(call.argument(0, "N"))
-            return rows * rows * 4 if type(rows) is int else None
-        if last == "arange" and len(call.args) == 1:
-            return _elements(facts, call.args[0], call)
-    if module in ("jax.random", "numpy.random") and last in _DRAWS:
-        at = 1 if module == "jax.random" else 0 if last in ("standard_normal", "random", "random_sample") else 2
-        return _elements(facts, call.argument(at, "shape" if module == "jax.random" else "size"), call)
-    if module == "numpy.random" and last in ("rand", "randn"):
-        sizes = [facts.constant(each) for each in call.args]
-        return prod(sizes) * 8 if sizes and all(type(each) is int for each in sizes) else None
-    return None
-
-
-def _elements(facts: FileFacts, shape: Value | None, call: Call) -> int | None:
-    found = facts.constant(shape) if shape is not None else facts.MISSING
-    sizes = (found,) if type(found) is int else found
-    if not isinstance(sizes, tuple) or not all(type(each) is int for each in sizes):
-        return None
-    at = _DTYPE_AT.get((facts.callee(call).name or "").rpartition(".")[2])
-    dtype = call.argument(at, "dtype")
-    name = (dotted(dtype) or "").rpartition(".")[2] if dtype is not None else ""
-    return prod(sizes) * _ITEM.get(name, 4)
 
 
 BAD = (

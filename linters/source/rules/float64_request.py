@@ -28,12 +28,12 @@ comparisons with a dtype, `jnp.finfo`, and `dtype=float`, which asks for the def
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ..apis import result_of
 from ..facts import FileFacts
+from ..pattern import Pattern
 from ..records import Call
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
@@ -47,7 +47,7 @@ _WIDE = {
 _KEPT = {"float64": "float32", "double": "float32", "complex128": "complex64"}
 _POSITIONS = {"array": 1, "asarray": 1, "zeros": 1, "ones": 1, "empty": 1, "full": 2, "zeros_like": 1, "ones_like": 1,
     "full_like": 2, "arange": 3}  # fmt: skip
-_KNOWS = re.compile(r"enable_x64|x64_enabled")
+_KNOWS = Pattern(r"enable_x64|x64_enabled")
 _JAX = frozenset({"array", "traced", "eager", "device"})
 
 

@@ -38,12 +38,12 @@ that they print, report or check, one callback per run, host code, tests.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ..concrete import is_conditional
 from ..facts import FileFacts
+from ..pattern import Pattern
 from ..records import Block, Call, Function
 from ..rule import Example, SourceRule
 from ..traced import Traced
@@ -59,9 +59,9 @@ _CALLBACKS = frozenset(
         "jax.experimental.host_callback.id_tap",
     }
 )
-_LOOPS = re.compile(r"\b(scan|fori_loop|while_loop|lax\.map)\(")
-_BRANCHES = re.compile(r"\b(cond|switch)\(")
-_MEANT = re.compile(
+_LOOPS = Pattern(r"\b(scan|fori_loop|while_loop|lax\.map)\(")
+_BRANCHES = Pattern(r"\b(cond|switch)\(")
+_MEANT = Pattern(
     r"(?i)print|debug|report|callback|check|assert|warn|progress|trace|dump|inspect|breakpoint|tap|logging|logger"
     r"|(^|_)logs?$|^_?log_(metric|value|stat|info|loss|step|grad|event|message|scalar)"
 )

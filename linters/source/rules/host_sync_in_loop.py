@@ -37,16 +37,15 @@ that the caller may pass; waits that are timed, loops that sleep; loops over a f
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
-from ..rebuilt import comes_again, few_rounds
 from ..records import Branch, Call, Function, Loop
+from ..round_reads import MEASURES, calling, reads, shared
 from ..rounds import carries, holds, needed, now_and_then, sources
 from ..rule import Example, SourceRule
-from ..syncs import Sync, reads_of, syncs, unconditional
+from ..syncs import unconditional
 
 _CLOCKS = frozenset(
     {
@@ -58,15 +57,13 @@ _CLOCKS = frozenset(
         "timeit.default_timer",
     }
 )
-_SHOWS = re.compile(r"(?i)display|plot|draw|render|visuali|animate|show_")
-_MEASURES = re.compile(r"(?i)bench|profil|timeit|latency|throughput")
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    if _MEASURES.search(facts.path.rpartition("/")[2]):
+    if MEASURES.search(facts.path.rpartition("/")[2]):
         return
     for function in facts.host_functions():
-        if _MEASURES.search(function.name):
+        if MEASURES.search(function.name):
             continue
         if any(facts.callee(call).jit or facts.kind(call.result) == "device" for call in function.calls):
             yield from _function(facts, function)
@@ -78,17 +75,17 @@ def _function(facts: FileFacts, function: Function) -> Iterator[Finding]:
     around: list[Loop | None] = []
     found: list[tuple[Call, Finding]] = []
     waited: set[int] = set()  # calls that the host has to wait for in each round: what else it reads of them is free
-    for at, sync, record in _reads(facts, function):
+    for at, sync, record in reads(facts, function):
         for value in sync.values:
             made = next(sources(facts, value, set()), None)
             if made is None or at in told:
                 continue
             source, straight = made
-            loop = _shared(facts, source, record)
+            loop = shared(facts, source, record)
             where = "in every round of this loop"
             if loop is None:
                 if not around:
-                    around.append(_calling(facts, function))
+                    around.append(calling(facts, function))
                 loop = around[0]
                 if loop is None or not unconditional(record.block) or source.block.loop is not None:
                     continue
@@ -119,56 +116,6 @@ def _function(facts: FileFacts, function: Function) -> Iterator[Finding]:
             )
             found.append((source, finding))
     yield from (finding for source, finding in found if id(source) not in waited)
-
-
-def _reads(facts: FileFacts, reader: Function) -> Iterator[tuple[object, Sync, Call | Branch]]:
-    """All that reads numbers in a function, with what is told apart by."""
-    for call in reader.calls:
-        callee = facts.callee(call)
-        if callee.jit is not None:
-            continue
-        line = getattr(call.statement or call.node, "lineno", 0)
-        # What a parameter calls is the caller's choice, and no fault of this loop.
-        function = None if callee.wraps or call.func.op == "param" else callee.function
-        if function is not None and not _SHOWS.search(function.name):
-            read = reads_of(facts.program, function.id)
-            given = facts.arguments(call) if read else {}
-            values = [given[name] for name in sorted(read) if name in given]
-            if values:
-                yield line, Sync(f"{function.name}()", "text", values), call
-        for sync in syncs(call, callee.name if not callee.wraps else None):
-            yield line, sync, call
-    for branch in reader.branches:
-        if branch.kind == "if" and branch.value is not None:
-            yield getattr(branch.node, "lineno", 0), Sync("this condition", "number", [branch.value]), branch
-
-
-def _shared(facts: FileFacts, source: Call, record: Call | Branch) -> Loop | None:
-    """The loop in whose same round a result is made and read; None where a loop stands between them."""
-    loop = source.block.loop
-    if loop is None or loop.once or loop not in list(record.block.loops()) or comes_again(source.block) is not loop:
-        return None
-    return None if few_rounds(facts, loop.iterable) else loop
-
-
-def _calling(facts: FileFacts, function: Function) -> Loop | None:
-    """A plain training loop of this file that calls a function in every round."""
-    for other in facts.functions:
-        if other is function or facts.traced(other) is not None or _MEASURES.search(other.name):
-            continue
-        for call in other.calls:
-            loop = call.block.loop
-            if loop is None or loop.kind == "comprehension" or comes_again(call.block) is not loop:
-                continue
-            callee = facts.callee(call)
-            if callee.function is None or callee.wraps or callee.function.id != function.id:
-                continue
-            inner = any(each.block.loop is loop and each.kind != "comprehension" for each in other.loops)
-            if inner or few_rounds(facts, loop.iterable) or not unconditional(call.block, loop):
-                continue
-            if carries(call, loop):
-                return loop
-    return None
 
 
 def _handed_on(record: Call | Branch) -> bool:

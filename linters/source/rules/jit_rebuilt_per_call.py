@@ -183,6 +183,27 @@ BAD = (
 
 GOOD = (
     Example(
+        "a barrier at the end of a run",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def train(state, batches, step):
+            for batch in batches:
+                state = step(state, batch)
+            _sync()
+            return state
+
+        def _sync():
+            def add(x):
+                return jax.lax.psum(x, "i")
+
+            x = jnp.ones(jax.local_device_count())
+            return jax.pmap(add, "i")(x).block_until_ready()
+        """,
+        run="train(0, [1, 2], lambda s, b: s + b)",
+    ),
+    Example(
         "factories, caches, and a compiled function kept on self",
         """
         import functools

@@ -25,8 +25,9 @@ keeps the weights of the first call, and training it further changes nothing, wi
 
 ## What stays clean
 Modules that are arguments, or made inside; `nnx.split` and `nnx.merge`; reading an outer module under `grad`, `vmap` or
-`scan` within a traced function; functions that nothing transforms. Measured with Flax 0.12.8 and 0.12.12. Releases that
-carry captured modules along (https://github.com/google/flax/pull/5490 proposes it for `nnx.jit`) were not out by then.
+`scan` within a traced function; functions that nothing transforms. Measured with Flax 0.12.8 and 0.12.12. Later
+releases may carry captured modules along (https://github.com/google/flax/pull/5490 proposes it for `nnx.jit`): in a
+project that asks for a later one only, findings are likely, not certain.
 
 ## References
 - https://flax.readthedocs.io/en/latest/guides/transforms.html
@@ -40,10 +41,13 @@ from collections.abc import Iterable, Iterator
 from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..records import Class, Function, Record
+from ..removals import declared
 from ..rule import Example, SourceRule
 from ..transforms import COMPILES
 from ..values.value import Value
 
+LATER = "0.12.13"
+"""The first release of Flax that was not measured."""
 _STATEFUL = frozenset({"Dropout", "BatchNorm", "Rngs", "RngStream", "SpectralNorm"})
 _WRITES = {"Optimizer": ("update",), "ModelAndOptimizer": ("update",), "MultiMetric": ("update", "reset"),
     "Average": ("update", "reset"), "Accuracy": ("update", "reset"), "Metric": ("update", "reset")}  # fmt: skip
@@ -51,6 +55,7 @@ _NO_MODULES = frozenset({"State", "GraphDef", "Variable", "Param", "VariableStat
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
+    measured = not declared(facts.program.options.requirements, "flax").always(LATER)
     for function, traced in facts.traced_functions():
         if not traced.direct or function.is_module:
             continue
@@ -73,7 +78,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 because=facts.why(function),
                 help="pass the module as an argument of the transformed function",
                 severity="error" if writes else "warning",
-                confidence="certain" if writes else "likely",
+                confidence="certain" if writes and measured else "likely",
             )
 
 

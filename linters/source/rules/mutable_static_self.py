@@ -43,17 +43,17 @@ after the change.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..jits import HASHES, Jit, jits
+from ..pattern import Pattern
 from ..records import Class, Function, Store
 from ..rule import Example, SourceRule
 from ..values.value import Value
 
-_SETS_UP = re.compile(
+_SETS_UP = Pattern(
     r"^_*(init|setup|set_up|build|configure|compile|prepare|create|load|restore|from_|make|register|post_init|new"
     r"|setstate|initialize|initialise)"
 )

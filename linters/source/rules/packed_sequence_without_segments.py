@@ -37,17 +37,18 @@ from collections.abc import Iterable, Iterator
 from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..formulas import alike, applied, inside
+from ..pattern import Pattern
 from ..records import Call, Function
 from ..rule import Example, SourceRule
 from ..values.value import Value
 
-_SEGMENTS = re.compile(r"(^|_)(segment_?ids?|segmentations?|segments|doc(ument)?_ids?|sequence_ids)(_|$)", re.I)
-_ATTENDS = re.compile(
+_SEGMENTS = Pattern(r"(^|_)(segment_?ids?|segmentations?|segments|doc(ument)?_ids?|sequence_ids)(_|$)", re.I)
+_ATTENDS = Pattern(
     r"^_?((self_|causal_|multi_?head_|grouped_query_)?(attention|attn|mha|sdpa)|\w*(dot_product|flash|splash)_attention)$",
     re.I,
 )
-_MASKS = re.compile(r"mask|bias|segment|causal_offset|lengths?|seq_?lens|start_loc|cu_seq|indptr", re.I)
-_WEIGHED = re.compile(r"(^|_)(probs|probabilities|scores|logits)$|att(entio)?n_weights$", re.I)
+_MASKS = Pattern(r"mask|bias|segment|causal_offset|lengths?|seq_?lens|start_loc|cu_seq|indptr", re.I)
+_WEIGHED = Pattern(r"(^|_)(probs|probabilities|scores|logits)$|att(entio)?n_weights$", re.I)
 _CAUSAL = frozenset({"make_causal_mask", "tril", "tri"})
 
 

@@ -35,23 +35,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from ....contracts.finding import Edit, Finding, Fix, Location
+from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..fallbacks import for_both
-from ..records import Call, Mention
-from ..removals import KEYWORDS, REMOVALS, Allowed, Keyword, Removal, declared
+from ..records import Mention
+from ..removals import REMOVALS, Allowed, Removal, own, title, versions_of
+from ..removed_arguments import arguments
+from ..renames import renamed
 from ..rule import Example, SourceRule
 from ..values.value import dotted
 
-_LOADED = ("jax.extend", "jax.export", "jax.experimental", "jax.example_libraries", "jax.scipy")
-"""Modules that `import jax` alone does not load in every version."""
-_FUNCTIONS = frozenset(function for function, _ in KEYWORDS)
-_NNX_OPTIMIZER = "flax.nnx.Optimizer"
-_NNX_CHANGED = "0.11.0"
-
 
 def check(facts: FileFacts) -> Iterable[Finding]:
-    mentions = [each for each in facts.module.mentions if not _own(facts, REMOVALS[each.name].package)]
+    mentions = [each for each in facts.module.mentions if not own(facts, REMOVALS[each.name].package)]
     if mentions:
         put_back = {
             f"{dotted(store.base)}.{store.name}"
@@ -61,23 +57,27 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         }
         yield from _names(facts, mentions, put_back)
     if facts.module.imports and any(name.partition(".")[0] in ("jax", "flax") for name in facts.module.imports):
-        yield from _arguments(facts)
-
-
-def _own(facts: FileFacts, package: str) -> bool:
-    """Whether the linted project is that package."""
-    return facts.program.module(package) is not None
+        for each in arguments(facts):
+            yield facts.finding(
+                RULE,
+                each.node,
+                each.message,
+                subject=each.subject,
+                severity=each.severity,
+                help=each.help,
+                fix=each.fix,
+            )
 
 
 def _names(facts: FileFacts, mentions: list[Mention], put_back: set[str]) -> Iterator[Finding]:
-    imported = {each.name for each in mentions if each.how == "import"}
+    imported = {each.name for each in mentions if each.how == "import" and _is_gone(facts, each)}
     # `jax.lib.xla_bridge` within `jax.lib.xla_bridge.get_backend` is one fault, not two.
     inner = {id(part) for each in mentions if each.how != "import" for part in _parts(each.node)}
     reported: set[tuple[int, str]] = set()
     for mention in mentions:
         removal = REMOVALS[mention.name]
-        versions = _versions(facts, removal.package)
-        gone = bool(removal.removed) and versions.reaches(removal.removed)
+        versions = versions_of(facts, removal.package)
+        gone = _is_gone(facts, mention)
         if mention.name in put_back or (not gone and not _is_deprecated(removal, versions)) or for_both(facts, mention):
             continue
         if id(mention.node) in inner or (mention.how == "attribute" and removal.name.rpartition(".")[0] in imported):
@@ -95,8 +95,14 @@ def _names(facts: FileFacts, mentions: list[Mention], put_back: set[str]) -> Ite
             subject=mention.name,
             severity="error" if gone else "info",
             help=_advice(removal, versions),
-            fix=_fix(facts, mention, removal, versions),
+            fix=renamed(facts, mention, removal, versions),
         )
+
+
+def _is_gone(facts: FileFacts, mention: Mention) -> bool:
+    """Whether a declared version does not have a name any more."""
+    removal = REMOVALS[mention.name]
+    return bool(removal.removed) and versions_of(facts, removal.package).reaches(removal.removed)
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
@@ -107,20 +113,16 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 
 def _said(removal: Removal, gone: bool) -> str:
     name = f"module {removal.name}" if removal.is_module else removal.name
-    package = _title(removal.package)
+    package = title(removal.package)
     if gone:
         return f"{package} {removal.removed} and later have no {name}"
     return f"{name} is deprecated since {package} {removal.deprecated or removal.removed}"
 
 
-def _title(package: str) -> str:
-    return {"jax": "JAX", "flax": "Flax", "optax": "Optax"}.get(package, package)
-
-
 def _advice(removal: Removal, versions: Allowed) -> str | None:
     if not removal.new:
         return "it has no public successor: pin the version, or do without it"
-    known = f" ({_title(removal.new.partition('.')[0])} {removal.since} and later)" if removal.since else ""
+    known = f" ({title(removal.new.partition('.')[0])} {removal.since} and later)" if removal.since else ""
     behind = removal.since and versions.lowest and not versions.always(removal.since)
     more = (
         "; the oldest version that is declared does not have it: raise that, or ask hasattr() first" if behind else ""
@@ -133,145 +135,6 @@ def _is_deprecated(removal: Removal, versions: Allowed) -> bool:
     if removal.removed or not removal.deprecated or not versions.reaches(removal.deprecated):
         return False
     return not removal.since or not versions.lowest or versions.always(removal.since)
-
-
-def _versions(facts: FileFacts, package: str) -> Allowed:
-    return declared(facts.program.options.requirements, package)
-
-
-# Arguments
-
-
-def _arguments(facts: FileFacts) -> Iterator[Finding]:
-    for function in facts.functions:
-        for call in function.calls:
-            if call.decorates is not None and not call.keywords:
-                continue
-            name = _called(facts, call)
-            if name == _NNX_OPTIMIZER or name == ".update":
-                yield from _nnx_optimizer(facts, call, name)
-            elif name in _FUNCTIONS and not _own(facts, name.partition(".")[0]):
-                for keyword in call.keywords:
-                    known = KEYWORDS.get((name, keyword or ""))
-                    if known is not None:
-                        yield from _argument(facts, call, known)
-
-
-def _called(facts: FileFacts, call: Call) -> str:
-    """The library function that gets the keywords: what is called, or what partial binds them to."""
-    callee = facts.callee(call)
-    if callee.wraps:
-        return ""
-    if callee.name == "functools.partial" and call.args:
-        bound = facts.callee(call.args[0])
-        return bound.name or "" if not bound.wraps else ""
-    return callee.name or ""
-
-
-def _argument(facts: FileFacts, call: Call, known: Keyword) -> Iterator[Finding]:
-    versions = _versions(facts, known.package)
-    gone = bool(known.removed)
-    if (gone and not versions.reaches(known.removed)) or for_both(facts, call):
-        return
-    if not gone and versions.lowest and not versions.always(known.since):
-        return
-    written = next((each for each in getattr(call.node, "keywords", ()) if each.arg == known.name), None)
-    shown = known.function.replace("jax.numpy.", "jnp.")
-    fix = None
-    if known.same and written is not None and (not known.since or not versions.lowest or versions.always(known.since)):
-        place = facts.location(written)
-        end = (place.column or 1) + len(known.name)
-        edit = Edit(Location(facts.path, place.line, place.column, place.line, end), known.new)
-        fix = Fix(f"rename {known.name} to {known.new}", (edit,), safe=True)
-    yield facts.finding(
-        RULE,
-        call.node if written is None or not gone else written,
-        f"{shown} takes no {known.name} since {_title(known.package)} {known.removed}"
-        if gone
-        else f"{known.name} of {shown} is called {known.new} now",
-        subject=f"{known.function} {known.name}",
-        severity="error" if gone else "info",
-        help=f"it is called {known.new} now" if known.new else known.advice,
-        fix=fix,
-    )
-
-
-def _nnx_optimizer(facts: FileFacts, call: Call, name: str) -> Iterator[Finding]:
-    """Flax 0.11 made `wrt` required, and gave `update` the model."""
-    if _own(facts, "flax") or None in call.keywords or any(each.op == "star" for each in call.args):
-        return
-    if name == ".update":
-        base = call.func.args[0] if call.func.op == "attr" else None
-        if base is None or facts.type_of(base) != _NNX_OPTIMIZER or len(call.args) + len(call.keywords) != 1:
-            return
-        what, help = (
-            "update() takes the model and the gradients",
-            "pass the model first: optimizer.update(model, grads)",
-        )
-    else:
-        if "wrt" in call.keywords or len(call.args) > 2 or len(call.args) + len(call.keywords) < 2:
-            return
-        what, help = (
-            "nnx.Optimizer needs wrt=",
-            "add wrt=nnx.Param, which was the default, or use nnx.ModelAndOptimizer",
-        )
-    versions = _versions(facts, "flax")
-    if versions.reaches(_NNX_CHANGED) and not for_both(facts, call):
-        yield facts.finding(
-            RULE, call.node, f"{what} since Flax {_NNX_CHANGED}", subject=f"{_NNX_OPTIMIZER} {what}", help=help
-        )
-
-
-# Fixes
-
-
-def _fix(facts: FileFacts, mention: Mention, removal: Removal, versions: Allowed) -> Fix | None:
-    """A rewrite to the new name, where it means the same and every declared version has it."""
-    if not removal.same or (removal.since and versions.lowest and not versions.always(removal.since)):
-        return None
-    if mention.how == "import":
-        edit = _import_edit(facts, mention, removal)
-    else:
-        edit = _attribute_edit(facts, mention, removal)
-    return Fix(f"use {removal.new}", (edit,), safe=True) if edit is not None else None
-
-
-def _attribute_edit(facts: FileFacts, mention: Mention, removal: Removal) -> Edit | None:
-    """`jnp.row_stack` becomes `jnp.vstack`: what the new name shares with the old one stays as it is written."""
-    node, known = mention.node, removal.name
-    if removal.is_module or removal.new.startswith(_LOADED):
-        return None
-    inner: ast.AST = node
-    while isinstance(inner, ast.Attribute):
-        known = known.rpartition(".")[0]
-        inner = inner.value
-        if removal.new.startswith(f"{known}."):
-            start, end = facts.location(inner), facts.location(node)
-            place = Location(facts.path, start.end_line, start.end_column, end.end_line, end.end_column)
-            return Edit(place, removal.new[len(known) :])
-    return None
-
-
-def _import_edit(facts: FileFacts, mention: Mention, removal: Removal) -> Edit | None:
-    """The import of the new name under the old one, where the statement imports nothing else."""
-    statement, alias = mention.statement, mention.node
-    if not isinstance(alias, ast.alias) or statement is None or statement.lineno != statement.end_lineno:
-        return None
-    if isinstance(statement, ast.Import):
-        if alias.asname is None or alias.name != removal.name:
-            return None
-        return Edit(facts.location(alias), f"{removal.new} as {alias.asname}")
-    if not isinstance(statement, ast.ImportFrom) or statement.level:
-        return None
-    if removal.is_module and statement.module == removal.name:
-        names = ", ".join(each.name + (f" as {each.asname}" if each.asname else "") for each in statement.names)
-        return Edit(facts.location(statement), f"from {removal.new} import {names}")
-    if len(statement.names) != 1 or f"{statement.module}.{alias.name}" != removal.name:
-        return None
-    module, _, name = removal.new.rpartition(".")
-    bound = alias.asname or alias.name
-    renamed = f" as {bound}" if bound != name else ""
-    return Edit(facts.location(statement), f"from {module} import {name}{renamed}") if module else None
 
 
 BAD = (

@@ -34,12 +34,13 @@ from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..formulas import alike, inside
 from ..optimizers import made_of, origin
+from ..pattern import Pattern
 from ..records import Call
 from ..rule import Example, SourceRule
 from ..values.value import Value
 
-_MICRO = re.compile(r"(^|_)(iter\w*|micro\w*|batch(es)?|num_batches|epochs?|loader|dataloader|len)(_|$)", re.I)
-_UPDATES = re.compile(r"update|optim|grad|accum", re.I)
+_MICRO = Pattern(r"(^|_)(iter\w*|micro\w*|batch(es)?|num_batches|epochs?|loader|dataloader|len)(_|$)", re.I)
+_UPDATES = Pattern(r"update|optim|grad|accum", re.I)
 # The arguments that are lengths, by position and keyword.
 _LENGTHS = {
     "warmup_cosine_decay_schedule": ((2, "warmup_steps"), (3, "decay_steps")),

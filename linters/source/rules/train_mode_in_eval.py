@@ -35,12 +35,13 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ..callee import Callee
 from ..facts import FileFacts
+from ..pattern import Pattern
 from ..records import Call, Function
 from ..rule import Example, SourceRule
 
-_EVALUATES = re.compile(r"(^|_)(eval|evaluate|evaluation|validate|validation|predict|prediction|infer|inference)(_|$)")
-_RUNS_NONE = re.compile(r"load|data|iter|pipeline|split|config|log|get|make|build|create|init|write|save")
-_TRAINS_TOO = re.compile(r"train|fit|update|mc_|monte|bayes|dropout|uncertain|stochastic|init|calibrat", re.I)
+_EVALUATES = Pattern(r"(^|_)(eval|evaluate|evaluation|validate|validation|predict|prediction|infer|inference)(_|$)")
+_RUNS_NONE = Pattern(r"load|data|iter|pipeline|split|config|log|get|make|build|create|init|write|save")
+_TRAINS_TOO = Pattern(r"train|fit|update|mc_|monte|bayes|dropout|uncertain|stochastic|init|calibrat", re.I)
 _MODES = {
     "train": True, "training": True, "is_training": True, "is_train": True, "enable_dropout": True,
     "deterministic": False, "use_running_average": False, "inference": False,

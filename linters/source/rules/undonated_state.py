@@ -24,7 +24,8 @@ Whether the compiler could use the memory is known after lowering only: `contrac
 ## What stays clean
 Steps that evaluate, arithmetic on a single array, functions whose callers read the old state after the call or may run
 again on it, donation that is computed elsewhere or a choice of the caller, functions inside compiled code or called
-there, `flax.nnx.jit` (modules are updated in place), tests.
+there, `flax.nnx.jit` (modules are updated in place), tests. States that are small as far as the code says it: made in
+plain sight with less than 1 MiB, or in a folder of examples that writes no width of 512 or more.
 
 ## References
 - https://docs.jax.dev/en/latest/buffer_donation.html
@@ -40,20 +41,31 @@ from ..facts import FileFacts
 from ..jits import Jit, jits
 from ..records import Call, Function
 from ..rule import Example, SourceRule
+from ..sizes import tree_bytes, widest
+from ..text import is_example_path
 from ..updates import donation_options, outputs, updated
 from ..values.value import Value
 
+SMALL = 2**20
+"""Bytes of a state below which nobody misses the memory of a second one."""
+WIDE = 512
+"""Width from which an example is more than a toy: one square layer with its two moments has 3 MiB."""
 _DONATE = frozenset({"jax.jit", "jax.pjit", "jax.experimental.pjit.pjit", "jax.pmap", "equinox.filter_jit"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
+    if is_example_path(facts.path) and widest(facts) < WIDE:
+        return
     for jit in jits(facts, _DONATE):
         if jit.callee.function is None or facts.traced(jit.function) is not None or donation_options(jit):
             continue
         names = {updated(facts, each) for each in outputs(facts, jit)} - {None}
         static = facts.jit_options(jit.callee).static_names or frozenset()
         found = sorted(each for each in names if each is not None and each not in static and each != "self")
-        if not found or _has_a_choice(facts, jit) or any(_keeps(facts, *each, found) for each in _calls(facts, jit)):
+        if not found or _has_a_choice(facts, jit):
+            continue
+        calls = list(_calls(facts, jit))
+        if any(_keeps(facts, *each, found) or _is_small(facts, each[1], found) for each in calls):
             continue
         yield facts.finding(
             RULE,
@@ -97,6 +109,13 @@ def _keeps(facts: FileFacts, function: Function, call: Call, names: list[str]) -
     arguments = facts.arguments(call)
     states = [arguments[name] for name in names if name in arguments]
     return any(_maker(each) not in (None, function) for each in states)
+
+
+def _is_small(facts: FileFacts, call: Call, names: list[str]) -> bool:
+    """Whether the code shows that the state which a call is given has a few bytes."""
+    arguments = facts.arguments(call)
+    sizes = [tree_bytes(facts, arguments[name]) if name in arguments else None for name in names]
+    return all(each is not None for each in sizes) and sum(each or 0 for each in sizes) < SMALL
 
 
 def _maker(value: Value) -> Function | None:
@@ -192,6 +211,33 @@ BAD = (
 )
 
 GOOD = (
+    Example(
+        "a state of a few bytes, made in plain sight",
+        """
+        import jax
+        import jax.numpy as jnp
+        import optax
+
+        tx = optax.adam(0.1)
+
+        @jax.jit
+        def step(params, opt_state, batch):
+            grads = jax.grad(lambda p: jnp.mean((batch @ p["w"] + p["b"]) ** 2))(params)
+            updates, opt_state = tx.update(grads, opt_state, params)
+            return optax.apply_updates(params, updates), opt_state
+
+        def start(key):
+            return {"w": 0.1 * jax.random.normal(key, (4, 3)), "b": jnp.zeros(3)}
+
+        def fit(batches):
+            params = start(jax.random.key(0))
+            opt_state = tx.init(params)
+            for batch in batches:
+                params, opt_state = step(params, opt_state, batch)
+            return params
+        """,
+        run="fit([jnp.ones((2, 4))] * 2)",
+    ),
     Example(
         "donated, by number, by name, and as somebody else says",
         """

@@ -29,19 +29,19 @@ but for rounding; division by the norm of something else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..formulas import alike, applied, elements, followed, inside, is_asked, is_jax, number, unshaped
+from ..pattern import Pattern
 from ..records import Function, Record
 from ..rule import Example, SourceRule
 from ..values.value import Value
 
 _SPREADS = frozenset({"std", "nanstd"})
 _NORMS = frozenset({"norm", "vector_norm"})
-_ROTATIONS = re.compile(r"(^|_)(rot\w*|quat\w*|qpos|q)(_|\d|$)")
+_ROTATIONS = Pattern(r"(^|_)(rot\w*|quat\w*|qpos|q)(_|\d|$)")
 _PRODUCTS = frozenset({"dot", "vdot", "inner"})
 
 

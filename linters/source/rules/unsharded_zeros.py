@@ -27,11 +27,11 @@ name says nothing of parameters, gradients or a state, tests.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ..facts import FileFacts
+from ..pattern import Pattern
 from ..records import Call, Function
 from ..rule import Example, SourceRule
 from ..values.value import Value
@@ -39,7 +39,7 @@ from ..values.value import Value
 _MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 _MAKERS = frozenset(f"jax.numpy.{name}" for name in ("zeros", "ones", "full", "empty"))
 _ABSTRACT = frozenset({"jax.eval_shape", "flax.nnx.eval_shape", "equinox.filter_eval_shape", "jax.ShapeDtypeStruct"})
-_STATE = re.compile(r"(?i)param|grad|updat|weight|variable|state|moment|model|\bema\b|\bopt")
+_STATE = Pattern(r"(?i)param|grad|updat|weight|variable|state|moment|model|\bema\b|\bopt")
 _WORDS = ("abstract", "shape", "struct", "spec", "aval", "dummy", "example", "template")
 
 

@@ -11,7 +11,8 @@ import pytest
 from contract_lint.linters.source.analyse import check_sources
 from contract_lint.linters.source.options import SourceOptions
 from contract_lint.linters.source.removals import KEYWORDS, REMOVALS, allowed, numbers
-from contract_lint.linters.source.rules.removed_jax_api import _LOADED, RULE
+from contract_lint.linters.source.renames import LOADED
+from contract_lint.linters.source.rules.removed_jax_api import RULE
 from contract_lint.linters.source.text import plain_source
 from packaging.specifiers import SpecifierSet
 
@@ -73,7 +74,7 @@ def test_attributes_that_fixes_write_need_no_import() -> None:
     written = {
         removal.new
         for removal in REMOVALS.values()
-        if removal.same and removal.package == "jax" and not removal.is_module and not removal.new.startswith(_LOADED)
+        if removal.same and removal.package == "jax" and not removal.is_module and not removal.new.startswith(LOADED)
     }
     told = looked_up(written, "alone")["there"]
     assert len(written) > 25 and [name for name in written if not told[name]] == []
@@ -137,6 +138,14 @@ def test_what_is_deprecated_is_told_where_all_versions_have_the_successor() -> N
     said = [("info", "jax.experimental.shard_map.shard_map is deprecated since JAX 0.8.0")]
     assert found(SHARD) == found(SHARD, jax=">=0.7") == said
     assert found(SHARD, jax=">=0.5") == found(SHARD, jax="<0.8") == []
+
+
+def test_a_module_that_was_emptied_before_it_went() -> None:
+    util = "from jax.util import safe_zip\n"
+    assert found(util, jax=">=0.7,<0.8") == [("error", "JAX 0.7.0 and later have no jax.util.safe_zip")]
+    assert found("import jax.util\nprint(jax.util.safe_zip)\n", jax="<0.8") == found(util, jax="<0.8")
+    assert found(util, jax="<0.7") == found("import jax.util\n", jax="<0.8") == []
+    assert found("import jax.util\n", jax=">=0.7") == [("error", "JAX 0.8.0 and later have no module jax.util")]
 
 
 def mended(source: str, **requirements: str) -> str:

@@ -52,6 +52,9 @@ def traced(code: str, name: str = "f", **files: str) -> Traced | None:
         "def compile(fn):\n    return jax.jit(fn)\ndef f(x): ...\ng = compile(f)",
         "def f(x): ...\n@jax.jit\ndef g(x):\n    return jax.tree.map(f, x)",
         "@jax.custom_vjp\ndef h(x): ...\ndef f(x): ...\ndef b(r, g): ...\nh.defvjp(f, b)",
+        "import equinox as eqx\n@eqx.filter_jit\n@eqx.internal.doc_remove_args('old')\ndef f(m, x): ...",
+        "import some\n@jax.jit\n@some.marked\n@some.checked(strict=True)\ndef f(x): ...",
+        "import some\n@some.checked(strict=True)\n@jax.jit\ndef f(x): ...",
     ],
 )
 def test_roots(code: str) -> None:

@@ -128,7 +128,7 @@ def _applied(source: SourceText, findings: Sequence[Finding]) -> SourceText | No
         content = _bytes(source, text)
     except UnicodeEncodeError:
         return None  # the file's own encoding lacks a character of the fix
-    return replace(source, text=text, digest=digest_of(content)) if parses(text) else None
+    return replace(source, text=text, digest=digest_of(content), state=None) if parses(text) else None
 
 
 def _notebook(source: SourceText, notebook: Notebook, edits: Iterable[Edit]) -> SourceText | None:

@@ -121,3 +121,13 @@ def test_a_file_that_is_gone_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatc
     Path("a.py").unlink()
     with pytest.raises(Changed):
         assert found.text
+
+
+@pytest.mark.parametrize("sweep", [Sweep(diff=True), Sweep(fix="safe", diff=True)])
+def test_a_fix_that_is_only_shown_leaves_the_file_as_it_was(sweep: Sweep, monkeypatch: pytest.MonkeyPatch) -> None:
+    settle(monkeypatch)
+    Path("a.py").write_text("import jax\nprint(jax.tree_map(str, {}))\n")
+    settings_of = cascade(Path.cwd(), lambda settings: settings)
+    for each in (sweep, Sweep(), sweep, Sweep()):
+        found = each.run(["."], settings_of("a.py"), settings_of).findings
+        assert [finding.name for finding in found] == ["removed-jax-api"]

@@ -106,7 +106,10 @@ def program_of(name: str, data: bytes, mesh: MeshFact | None) -> Program:
         plain = gunzip(data, Location(name)) if data.startswith(GZIP) else data
         return None if is_text(plain) else _placed(name, parse_proto, plain)
 
-    return Program(name, _placed(name, lambda data: parse_hlo(data, name), data), mesh, None, proto)
+    module = _placed(name, lambda data: parse_hlo(data, name), data)
+    # A pasted part of a program says no name.
+    module.name = module.name or Path(name).name
+    return Program(name, module, mesh, None, proto)
 
 
 def _placed(name: str, parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:

@@ -10,6 +10,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.manifest import MeshFact
 from ...hlo_tools.capture import MANIFEST
+from ...hlo_tools.postmortem import post_mortem
 from ...hlo_tools.remat_messages import SAID, remat_message, remat_messages
 from ...linters.dump.evidence import DumpEvidence
 from ...linters.dump.judge import judge_dump
@@ -53,6 +54,9 @@ def _evidence(source: str, step: str | None, stage: Stage, mesh: MeshFact | None
     try:
         return _of_program(program_of(name, data, mesh))
     except ContractLintError as error:
+        if is_text(data) and post_mortem(data.decode("utf-8", "replace")) is not None:
+            said = "is a report of memory that ran out, no program"
+            raise ContractLintError(said, Location(name), "`contract-lint hlo memory` reads it") from error
         if is_text(data) and b"HloModule" not in data and b" = " not in data:
             said = "holds no HLO, and none of the compiler's messages that are known here"
             raise ContractLintError(said, Location(name), "give HLO text or proto, a capture, or a log") from error

@@ -49,6 +49,9 @@ _HOST_SPACE = 5
 _FEEDS = ("infeed", "outfeed", "send")
 _COPIES = ("copy", "copy-start", "dynamic-slice", "dynamic-update-slice")
 _TARGETS = {"MoveToHost": "to host memory", "MoveToDevice": "from host memory"}
+# As JAX writes it; XLA turns it into those.
+_ANNOTATED = "annotate_device_placement"
+_PLACEMENTS = {"pinned_host": "to host memory", "unpinned_host": "to host memory", "device": "from host memory"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +112,11 @@ def _talk(made: Instruction) -> _Talk | None:
         if "python" in target and "callback" in target:
             moved = sum(operand.shape.bytes for operand in made.operands) + made.shape.bytes
             return _Talk(made, "calls back to Python", True, moved)
-        if target in _TARGETS and _is_array(made.shape):
-            return _Talk(made, f"moves a buffer {_TARGETS[target]}", False, made.shape.bytes)
+        where = _TARGETS.get(target)
+        if target == _ANNOTATED:
+            where = _PLACEMENTS.get(made.frontend_attributes.get("_xla_buffer_placement", ""))
+        if where is not None and _is_array(made.shape):
+            return _Talk(made, f"moves a buffer {where}", False, made.shape.bytes)
         return None
     if made.opcode in _FEEDS:
         if made.opcode == "send" and (made.attributes.get("is_host_transfer") != "true" or crosses_slices(made)):

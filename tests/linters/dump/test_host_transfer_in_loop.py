@@ -39,6 +39,10 @@ SEND = """\
   s = (f32[1024], u32[], token[]) send(v, t), channel_id=3, is_host_transfer=true{more}
   d = token[] send-done(s), channel_id=3, is_host_transfer=true
 """
+PLACED = (
+    '  w = f32[1024] custom-call(v), custom_call_target="annotate_device_placement", '
+    'frontend_attributes={{_xla_buffer_placement="{}"}}'
+)
 SLICES = ', frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime"}'
 
 
@@ -67,8 +71,18 @@ def loop(inside: str, host: str = "h") -> str:
             "moves a buffer from host memory (%s): 6 executions, 24.00 KiB",
             "info",
         ),
+        (
+            loop(PLACED.format("pinned_host")),
+            "moves a buffer to host memory (%w): 6 executions, 24.00 KiB",
+            "info",
+        ),
+        (
+            loop(PLACED.format("device")),
+            "moves a buffer from host memory (%w): 6 executions, 24.00 KiB",
+            "info",
+        ),
     ],
-    ids=["callback", "send", "offload", "fetch"],
+    ids=["callback", "send", "offload", "fetch", "placed on the host", "placed on the device"],
 )
 def test_bad(lint: Callable[..., list], others: str, said: str, severity: str) -> None:
     (found,) = lint("JIT501", ENTRY, others)
@@ -82,8 +96,9 @@ def test_bad(lint: Callable[..., list], others: str, said: str, severity: str) -
         (ENTRY, loop(SEND.format(more=SLICES))),
         ("  v = f32[1024] parameter(0)\n" + CALLBACK.replace("  w", "  ROOT w"), ""),
         (ENTRY, loop('  w = f32[1024] custom-call(v), custom_call_target="my_kernel"')),
+        (ENTRY, loop(PLACED.format("somewhere"))),
     ],
-    ids=["nothing", "between slices", "outside of a loop", "a kernel"],
+    ids=["nothing", "between slices", "outside of a loop", "a kernel", "another placement"],
 )
 def test_good(lint: Callable[..., list], text: str, others: str) -> None:
     assert lint("JIT501", text, others) == []

@@ -169,3 +169,21 @@ def test_a_pasted_report_says_what_to_do_first(form: str, cli: Run, tmp_path: Pa
         assert json.loads(done.stdout)["buffers"][0]["unpadded_bytes"] == 1 << 30
     else:
         assert "frees 31.00 GiB" in " ".join(done.stdout.split()) and "<b>" not in done.stdout
+
+
+def test_lint_says_who_reads_a_report_of_memory(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "oom.txt").write_text(
+        "Ran out of memory in memory space hbm. Used 41.74G of 16.00G hbm.\n\n  1. Size: 32.00G\n"
+        "     Shape: s32[8388608,8,4]{2,1,0:T(8,128)}\n     XLA label: %c = s32[8388608,8,4] copy(%b)\n"
+    )
+    done = cli("hlo", "lint", "oom.txt")
+    assert done.returncode == 2
+    assert "oom.txt: is a report of memory that ran out" in done.stderr and "hlo memory" in done.stderr
+
+
+def test_a_part_of_a_program_is_called_after_its_file(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "part.txt").write_text(
+        "  %g = f32[8] all-gather(f32[4] %p), channel_id=1, replica_groups={{0,1}}, dimensions={0}"
+    )
+    for verb in ("summary", "collectives"):
+        assert cli("hlo", verb, "part.txt").stdout.startswith("part.txt: ")

@@ -177,6 +177,17 @@ class CollectiveLedger:
         }
 
 
+def collective_instructions(module: HloModule) -> list[Instruction]:
+    """The instructions that are collectives, as printed, without building the others."""
+    return [
+        computation.instruction_at(position)
+        for computation in module.computations
+        if not KINDS.keys().isdisjoint(opcodes := computation.opcodes())
+        for position, opcode in enumerate(opcodes)
+        if opcode in KINDS
+    ]
+
+
 def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
     """Every collective of the module, loops multiplied; an async pair or chain is one row.
 
@@ -185,13 +196,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
     Without `mesh`, axes are those the program itself names (jax 0.12 prints the user's mesh); made-up names
     (`axis_0`) do not count, and `axes` is None then. Raises ContractLintError for what cannot be read.
     """
-    found = [
-        computation.instruction_at(position)
-        for computation in module.computations
-        if not KINDS.keys().isdisjoint(opcodes := computation.opcodes())
-        for position, opcode in enumerate(opcodes)
-        if opcode in KINDS
-    ]
+    found = collective_instructions(module)
     devices = device_count(module, found)
     found, started = without_copies(found, module)
     mesh = mesh or named_mesh(found, devices)

@@ -1,9 +1,11 @@
 """The bytes a program takes beside those it may: the contract's budgets and what the device gives a program.
 
 On TPU a fast compile is another program than the one that will run: what lives for the whole step is the same to the
-byte, the temporaries are not, and no figure bounds them either way (`benchmarks/effort.py` measures both). So a fast
-figure breaks a limit for certain only with what lives for the whole step, and keeps one only where there is room for
-`ROOM` times as much; whatever lies between is decided by a full compile.
+byte, the temporaries are not, and no figure bounds them either way (`benchmarks/effort.py` measures both). Most of what
+full effort adds are collectives that it starts early, to overlap them with work: each holds its result until it is
+used. So a fast figure breaks a limit for certain only with what lives for the whole step, and keeps one only where
+there is room for `ROOM` times as much and for the results of all collectives besides; whatever lies between is decided
+by a full compile.
 """
 
 from __future__ import annotations
@@ -13,15 +15,16 @@ from dataclasses import dataclass
 
 from ...contracts.finding import Confidence
 from ...contracts.target_name import TargetName, parse_target
+from ...hlo_tools.collectives import collective_instructions
 from ...hlo_tools.messages import OutOfMemory, out_of_memory
 from ..evidence import StepEvidence
 
 OUT_OF_MEMORY = "out-of-memory"
 """The kind of a step's error where the compiler refused the program for its size."""
 ROOM = 3
-"""A fast compile alone passes where this many times its figure would fit: a wide margin, no bound. The largest ratio
-that `benchmarks/effort.py` sees is 1.2 of what must fit and 1.4 of temporaries (FSDP), the smallest 0.2 and 0.002; such
-a pass is `likely`, and every report says that it is by a fast compile alone."""
+"""A fast compile alone passes where this many times its figure would fit, and the results of all collectives besides: a
+margin over what `benchmarks/effort.py` measures, no bound. Such a pass is `likely`, and every report says that it is by
+a fast compile alone."""
 FIXED_CLASSES = frozenset(("parameter", "optimizer_slot", "input", "output"))
 """Classes of buffers that live for the whole step: no effort of the compiler makes them larger or smaller."""
 
@@ -30,8 +33,7 @@ FIXED_CLASSES = frozenset(("parameter", "optimizer_slot", "input", "output"))
 class Limit:
     """One pair of bytes. `key` is the contract key that sets the limit, None for the device's own memory.
 
-    `least` is the part of `used` that is the same at every effort; `most` is what `ROOM` multiplies: of a class, all
-    temporaries, as the peak may come at a moment at which they belong to it.
+    `least` is the part of `used` that is the same at every effort; `room` is what a fast figure needs to pass alone.
     """
 
     what: str
@@ -39,7 +41,7 @@ class Limit:
     used: int
     allowed: int
     least: int
-    most: int
+    room: int
 
     @property
     def kept(self) -> bool:
@@ -48,9 +50,7 @@ class Limit:
     @property
     def open(self) -> bool:
         """Whether a fast figure leaves open on which side of the limit a full compile is."""
-        if self.least == self.used == self.most:
-            return False
-        return self.least <= self.allowed < ROOM * self.most
+        return self.least <= self.allowed < self.room
 
 
 def is_estimate(evidence: StepEvidence) -> bool:
@@ -69,18 +69,26 @@ def limits(evidence: StepEvidence) -> Iterator[Limit]:
     section, ledger = evidence.contract.memory, evidence.memory
     if ledger is None:
         return
+    early = early_bytes(evidence) if is_estimate(evidence) else 0
     need, standing = ledger.need_bytes, ledger.standing_bytes
     budget = section.hbm if section is not None else None
     if budget is not None:
-        yield Limit("the program", "memory.hbm", need, budget, standing, need)
+        yield Limit("the program", "memory.hbm", need, budget, standing, ROOM * need + early)
     for name, allowed in section.classes.items() if section is not None else ():
         used = ledger.by_class.get(name, 0)
-        fixed = name in FIXED_CLASSES
-        least, most = (used, used) if fixed else (0, max(used, ledger.temp_bytes))
-        yield Limit(f"{name} buffers", f"memory.classes.{name}", used, allowed, least, most)
+        # The peak may come at a moment at which all temporaries are of this class.
+        fixed, most = name in FIXED_CLASSES, max(used, ledger.temp_bytes)
+        least, room = (used, used) if fixed else (0, ROOM * most + early)
+        yield Limit(f"{name} buffers", f"memory.classes.{name}", used, allowed, least, room)
     capacity = available_bytes(evidence)
     if capacity is not None and (budget is None or budget > capacity):
-        yield Limit("the program", None, need, capacity, standing, need)
+        yield Limit("the program", None, need, capacity, standing, ROOM * need + early)
+
+
+def early_bytes(evidence: StepEvidence) -> int:
+    """The results of all collectives of the partitioned program at once, those in a loop of one round."""
+    module = evidence.step.partitioned
+    return sum(each.shape.bytes for each in collective_instructions(module)) if module is not None else 0
 
 
 def open_limits(evidence: StepEvidence) -> list[Limit]:

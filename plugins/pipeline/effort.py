@@ -10,7 +10,7 @@ from ...contracts.model import format_bytes
 from ...hlo_tools.capture import Capture
 from ...linters.evidence import StepEvidence
 from ...linters.judge import evidence_of
-from ...linters.program.limits import ROOM, left_to_full, open_limits, refused
+from ...linters.program.limits import left_to_full, open_limits, refused
 from .capture import capture_targets
 from .judged import target_of
 
@@ -37,6 +37,6 @@ def _why(evidence: StepEvidence) -> str:
     """What the fast compile leaves open."""
     if refused(evidence):
         return f"{evidence.name} was refused for its size at fast effort, and may need less at full"
-    worst = max(open_limits(evidence), key=lambda limit: limit.most / limit.allowed)
+    worst = max(open_limits(evidence), key=lambda limit: limit.room / limit.allowed)
     beside = f"{format_bytes(worst.used)} of {format_bytes(worst.allowed)} at fast effort"
-    return f"{worst.what} takes {beside}, and at full another part: {ROOM:g} times that would have to fit"
+    return f"{worst.what} takes {beside}, and stands for full effort only with room for {format_bytes(worst.room)}"

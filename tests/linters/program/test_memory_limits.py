@@ -11,14 +11,14 @@ from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import LoadedContract
 from contract_lint.hlo_tools.capture import Capture
 from contract_lint.linters.judge import evidence_of, judge
-from contract_lint.linters.program.limits import ROOM, limits
+from contract_lint.linters.program.limits import ROOM, left_to_full, limits
 from contract_lint.plugins.pipeline import effort as module
 from contract_lint.plugins.pipeline.effort import proven
 from contract_lint.plugins.pipeline.judged import judged
 from contract_lint.plugins.report.text import render as text
 from contract_lint.plugins.report.verdict import headline
 
-from .small_captures import CPU, CUDA, EARLY, GIB, REFUSED, TPU, capture, contract
+from .small_captures import CPU, CUDA, EARLY, GIB, PARTITIONED, REFUSED, TPU, capture, contract
 
 LATE = (
     "Ran out of memory in memory space hbm. Used 17.00G of 15.75G hbm. Exceeded hbm capacity by 1.25G.\n\n"
@@ -90,6 +90,19 @@ def test_what_lives_for_the_whole_step_breaks_a_budget_for_certain(tmp_path: Pat
     """Temporaries may be others at full effort; arguments are not."""
     (finding,) = found(tmp_path, TPU, 13 * GIB, "12GiB", standing=12 * GIB + 1)
     assert (finding.code, finding.confidence) == ("MEM202", "certain")
+
+
+def test_collectives_that_may_start_early_need_room_of_their_own(tmp_path: Path) -> None:
+    """Full effort gathers ahead what fast effort gathers where it is used; the results of all are alive at once."""
+    gathered = f"f32[{2 * GIB // 4}]"
+    module = PARTITIONED.replace("f32[8]", gathered)
+    rooms = []
+    for name, partitioned, left in (("alone", None, False), ("gathers", module, True)):
+        step = capture(tmp_path / name, TPU, GIB, partitioned=partitioned)
+        (evidence,) = evidence_of(contract(tmp_path, TPU, "4GiB"), [step])
+        rooms += [limit.room for limit in limits(evidence)]
+        assert left_to_full(evidence) == left
+    assert rooms == [ROOM * GIB, (ROOM + 2) * GIB]
 
 
 def test_a_class_may_have_all_temporaries_at_another_peak(tmp_path: Path) -> None:

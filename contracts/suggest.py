@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 MAX_LENGTH = 80
 MAX_CANDIDATES = 2000
+_CODE = re.compile(r"[A-Z]{3}([0-9]{3}|[A-Z]?)", re.IGNORECASE)
+"""A whole code, or a family: what is like it is something else."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -18,6 +21,18 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     close = get_close_matches(_fold(name[:MAX_LENGTH]), folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else None
+
+
+def instead_of(wanted: str, codes: Iterable[str], names: Iterable[str], whole: bool = False) -> str:
+    """A help line for what is no rule: the nearest name. A code that looks alike says nothing about what was meant.
+
+    With `whole`, prefixes of codes are not allowed where `wanted` stands.
+    """
+    with_it = sorted(code for code in codes if wanted and code.startswith(wanted.upper()))
+    if whole and with_it:
+        return f"name a whole rule, such as {with_it[0]}: a comment takes no prefix"
+    near = None if _CODE.fullmatch(wanted) else nearest(wanted, {*codes, *names})
+    return f"did you mean `{near}`?" if near else "`contract-lint rules` lists them"
 
 
 def _fold(name: str) -> str:

@@ -14,6 +14,12 @@ from .text import is_test_path
 
 MOST = 3
 """Other chains, or callers, that are listed."""
+_NOT_TRACED = "is not traced by anything known here"
+
+
+def not_traced(reasons: list[str]) -> bool:
+    """Whether `why` found nothing that traces the function."""
+    return reasons[0].endswith(_NOT_TRACED)
 
 
 def why(program: Program, path: str, line: int) -> list[str]:
@@ -29,7 +35,7 @@ def why(program: Program, path: str, line: int) -> list[str]:
     name = _name(program, id)
     traced = program.traced_functions.get(id)
     if traced is None:
-        return [f"{name} is not traced by anything known here", *_callers(program, id)]
+        return [f"{name} {_NOT_TRACED}", *_callers(program, id)]
     told = [f"{traced} ({name})"]
     states = [f"{parameter}: {state}" for parameter, state in traced.parameters.items()]
     if states:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,6 +53,14 @@ def read_baseline(path: str, shown: str) -> list[Entry]:
     return [_entry(line, Location(shown, number)) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
 
 
+def former(path: str, shown: str) -> list[Entry]:
+    """The entries of a file that is about to be written anew; none where none can be read."""
+    try:
+        return read_baseline(path, shown)
+    except ContractLintError:
+        return []
+
+
 def _entry(line: str, place: Location) -> Entry:
     try:
         data: Any = json.loads(line)
@@ -67,10 +76,33 @@ def _entry(line: str, place: Location) -> Entry:
 
 def entries(findings: Iterable[Finding], folder: str) -> list[Entry]:
     """An entry for each new finding, in the order of the file, numbered."""
-    found = sorted(
-        (_as_entry(finding, folder) for finding in findings if finding.status in ("new", "baseline")),
-        key=lambda entry: (entry.path, entry.code, entry.subject, entry.fingerprint),
-    )
+    return _in_order(_as_entry(finding, folder) for finding in findings if finding.status in ("new", "baseline"))
+
+
+def merged(found: Iterable[Entry], before: Iterable[Entry], judged: Callable[[Entry], bool]) -> list[Entry]:
+    """What a baseline holds after it is updated: what was found, and what was there of which nothing is known now."""
+    found = list(found)
+    left = Counter(entry.fingerprint for entry in found)
+    kept = []
+    for entry in before:
+        if left[entry.fingerprint]:
+            left[entry.fingerprint] -= 1
+        elif not judged(entry):
+            kept.append(entry)
+    return _in_order([*found, *kept])
+
+
+def summary(shown: str, after: Sequence[Entry], found: Sequence[Entry], before: Sequence[Entry]) -> str:
+    """`lint-baseline.jsonl: 43 entries: 2 added, 1 dropped, 29 kept that this run could not judge`."""
+    was, now = (Counter(entry.fingerprint for entry in each) for each in (before, after))
+    kept = len(after) - len(found)
+    apart = f", {kept:,} kept that this run could not judge" if kept else ""
+    count = f"{len(after):,} {'entry' if len(after) == 1 else 'entries'}"
+    return f"{shown}: {count}: {(now - was).total():,} added, {(was - now).total():,} dropped{apart}"
+
+
+def _in_order(listed: Iterable[Entry]) -> list[Entry]:
+    found = sorted(listed, key=lambda entry: (entry.path, entry.code, entry.subject, entry.fingerprint))
     return [replace(entry, line=number) for number, entry in enumerate(found, 1)]
 
 

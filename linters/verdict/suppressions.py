@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ...contracts.finding import Finding, Location, tell_apart
 from ...contracts.problems import INVALID_SUPPRESSION, UNUSED_SUPPRESSION
-from ...contracts.suggest import nearest
+from ...contracts.suggest import instead_of
 
 _COMMENT = re.compile(r"#\s*contract-lint\s*:\s*(?P<word>[\w-]+)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)", re.DOTALL)
 
@@ -134,13 +134,12 @@ def _judge(
         return
     for rule in entry.rules:
         if known is not None and rule not in known:
-            near = nearest(rule, known)
             yield INVALID_SUPPRESSION.at(
                 entry.location,
                 f"there is no rule `{rule[:60]}`",
                 subject=f"{entry.location.path}: {rule}",
                 found=rule,
-                help=f"did you mean `{near}`?" if near else "`contract-lint rules` lists them",
+                help=instead_of(rule, known, known, whole=True),
             )
         elif (entry.location, rule) not in used and (judged is None or rule in judged):
             where = "in this file" if entry.word == FILE else f"on this {unit}"

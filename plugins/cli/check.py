@@ -80,6 +80,8 @@ def command(
         return explain_trace(why, [path for path in paths if path != INPUT], settings, settings_of, form, output)
     if update_baseline and baseline is None and settings.baseline is None:
         raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.contract-lint].")
+    if statistics and form not in ("text", "json"):
+        raise click.UsageError("--statistics is said in --format text or json.")
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix or --diff.")
     from ..pipeline.check import check_with

@@ -11,11 +11,11 @@ import click
 from ... import __version__
 
 VERBS: dict[str, str] = {
-    "check": "Check contracts without running any code.",
+    "check": "Check contracts and Python source, without running any code.",
     "init": "Write a first contract by looking at a real step.",
     "capture": "Trace, lower and compile a contract's steps into a folder.",
     "verify": "Hold the steps of a contract to their promises (runs your code).",
-    "hlo": "Ledgers of a compiled program: summary, collectives, memory, tensors.",
+    "hlo": "A compiled program: its collectives, memory, cost, and what it need not do.",
     "diff": "What changed in meaning between two programs or captures.",
     "batch": "A batch by itself: what is wrong with it, and what each token means.",
     "targets": "List what this machine can compile for, and what is missing.",

@@ -11,7 +11,7 @@ from ..pipeline.settings import FAIL_ON
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FINDING_FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "markdown")
+FINDING_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown")
 LEDGER_FORMATS = ("text", "json", "markdown")
 PAGE_FORMATS = (*LEDGER_FORMATS, "html")
 EFFORTS = ("fast", "full")

@@ -121,7 +121,7 @@ def _subject(contracts: int, sources: int) -> str:
 
 
 def _nothing(paths: Sequence[Path], left_out: int) -> str:
-    """Why there was nothing to check, and how a contract is made."""
+    """What was looked for, and how a contract is made."""
     if left_out:
         return (
             f"all {left_out} contracts at {_listed(paths)} are excluded"
@@ -129,8 +129,8 @@ def _nothing(paths: Sequence[Path], left_out: int) -> str:
             else (f"the one contract at {_listed(paths)} is excluded")
         )
     return (
-        f"no *.contract.yaml at {_listed(paths)}; `contract-lint init my_pkg.train:build --target cpu:8` writes a "
-        "first one from a step"
+        f"no Python file (*.py, *.ipynb) and no contract (*.contract.yaml) at {_listed(paths)}; "
+        "`contract-lint init my_pkg.train:build --target cpu:8` writes a first contract from a step"
     )
 
 

@@ -29,6 +29,36 @@ class Root:
         return max((self.finding, *self.consequences), key=lambda each: SEVERITY_RANK[each.severity]).severity
 
 
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """The findings of one rule."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def code(self) -> str:
+        return self.findings[0].code
+
+    @property
+    def count(self) -> int:
+        return len(self.findings)
+
+    @property
+    def severity(self) -> Severity:
+        """The worst among them."""
+        return max((each.severity for each in self.findings), key=lambda severity: SEVERITY_RANK[severity])
+
+    @property
+    def safe(self) -> int:
+        """How many have a fix that cannot change what a program computes."""
+        return sum(each.fix is not None and each.fix.safe for each in self.findings)
+
+    @property
+    def unsafe(self) -> int:
+        """How many have another fix."""
+        return sum(each.fix is not None and not each.fix.safe for each in self.findings)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """The result of one command. Build it with `report`, which folds and sorts the findings.
@@ -93,13 +123,17 @@ class Report:
         """Whether `check` met no contract and no source: a pass that proves nothing."""
         return self.verb == "check" and not self.contracts and not self.sources and not self.findings
 
-    def counts(self) -> list[tuple[int, Finding]]:
-        """New root findings by rule, the most frequent first: how many, and one of them (one with a fix, if any)."""
+    def counts(self) -> list[RuleCount]:
+        """New root findings by rule, the most frequent first."""
         by_rule: dict[str, list[Finding]] = {}
         for root in self.new_roots():
             by_rule.setdefault(root.finding.code, []).append(root.finding)
-        counted = [(len(each), next((f for f in each if f.fix is not None), each[0])) for each in by_rule.values()]
-        return sorted(counted, key=lambda entry: (-entry[0], entry[1].code))
+        return sorted(map(RuleCount, map(tuple, by_rule.values())), key=lambda each: (-each.count, each.code))
+
+    @property
+    def fixable(self) -> int:
+        """New root findings with a safe fix."""
+        return sum(each.safe for each in self.counts())
 
     @property
     def exit_code(self) -> int:

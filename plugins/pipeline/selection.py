@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Finding
 from ...contracts.problems import Problem
-from ...contracts.suggest import did_you_mean
+from ...contracts.suggest import instead_of
 from ...linters.registry import rules
 from ...linters.rule import Rule
+
+ALL = "ALL"
+"""Stands for every rule."""
 
 
 def require_known(patterns: Iterable[str]) -> None:
@@ -20,10 +23,9 @@ def require_known(patterns: Iterable[str]) -> None:
     codes = [rule.code for rule in rules()]
     names = [rule.name for rule in rules()]
     for pattern in wanted:
-        if pattern not in names and not any(code.startswith(pattern.upper()) for code in codes):
+        if pattern not in (ALL, *names) and not any(code.startswith(pattern.upper()) for code in codes):
             raise ContractLintError(
-                f"no rule has the code, prefix or name {pattern!r}",
-                help=did_you_mean(pattern, [*codes, *names]) or "`contract-lint rules` lists them",
+                f"no rule has the code, prefix or name {pattern!r}", help=instead_of(pattern, codes, names)
             )
 
 
@@ -47,7 +49,7 @@ def _is_any(rule: Rule | Problem | Finding, wanted: Iterable[str]) -> bool:
 
 
 def _is(rule: Rule | Problem | Finding, pattern: str) -> bool:
-    return bool(pattern) and (rule.name == pattern or rule.code.startswith(pattern.upper()))
+    return bool(pattern) and (rule.name == pattern or rule.code.startswith(pattern.upper()) or pattern == ALL)
 
 
 def _matches(finding: Finding, wanted: tuple[str, ...]) -> bool:

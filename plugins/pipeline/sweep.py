@@ -88,9 +88,10 @@ class Sweep:
         if not sources.count and not self.baseline and not settings.baseline:
             return Swept(tuple(others), notes=tuple(sources.notes))
         run = Run(options, kept)
-        listed = self._listed(paths, settings, settings_of, sources, contracts)
+        notes = list(sources.notes)
+        listed = self._listed(paths, settings, settings_of, sources, contracts, notes)
         found = listed([*others, *examine(sources, settings_of, run)])
-        mended, diff, text, notes = 0, None, None, list(sources.notes)
+        mended, diff, text = 0, None, None
         if self.fix != "none" or self.diff:
             from .mending import mended_sources
 
@@ -133,8 +134,10 @@ class Sweep:
         settings_of: Callable[[str], Settings],
         sources: Sources,
         contracts: Sequence[str],
+        notes: list[str],
     ) -> Callable[[list[Finding]], list[Finding]]:
-        """What marks the findings that are in the baseline; writes it first, from the first list, if that is asked."""
+        """What marks the findings that are in the baseline; writes it first, from the first list, if that is asked, and
+        adds what has changed in it to `notes`."""
         path = self.baseline or settings.baseline
         if path is None:
             return lambda findings: findings
@@ -142,24 +145,34 @@ class Sweep:
 
         folder = os.path.dirname(os.path.abspath(path))
         shown = Path(os.path.relpath(path)).as_posix()
-        listed: list[baseline.Entry] | None = None if self.update else baseline.read_baseline(path, shown)
+        before = baseline.former(path, shown) if self.update else baseline.read_baseline(path, shown)
+        listed: list[baseline.Entry] | None = None if self.update else before
         checked = {os.path.abspath(each) for each in paths}
         read = {baseline.seen_from(folder, each): each for each in (*sources.paths, *contracts)}
 
-        def judged(entry: baseline.Entry) -> bool:
-            """Whether what an entry is about was looked at: its file was read, or is gone from below what was."""
-            if settings.certain:
-                return False  # what is not certain was not looked at, and an entry does not say what it was
+        def below(entry: baseline.Entry) -> bool:
             file = os.path.abspath(os.path.join(folder, entry.path))
-            gone = not os.path.exists(file) and any((file + os.sep).startswith(each + os.sep) for each in checked)
+            return any((file + os.sep).startswith(each.rstrip(os.sep) + os.sep) for each in checked)
+
+        # What is found in one file may hang on others: only a run over folders that hold all files of the baseline can
+        # say that something is no longer found.
+        whole = all(os.path.isdir(each) for each in checked) and all(below(entry) for entry in before)
+
+        def judged(entry: baseline.Entry) -> bool:
+            """Whether what an entry is about was looked at: its file was read with all others, or is gone."""
+            if settings.certain or self.stdin is not None:
+                return False  # what is not certain was not looked at, and an entry does not say what it was
+            gone = below(entry) and not os.path.exists(os.path.join(folder, entry.path))
             here = read.get(entry.path)
-            return gone or (here is not None and is_shown(entry.code, settings_of(here), here))
+            return gone or (whole and here is not None and is_shown(entry.code, settings_of(here), here))
 
         def mark(findings: list[Finding]) -> list[Finding]:
             nonlocal listed
             if listed is None:
-                listed = baseline.entries(findings, folder)
+                found = baseline.entries(findings, folder)
+                listed = baseline.merged(found, before, judged)
                 baseline.write_baseline(path, shown, listed)
+                notes.append(baseline.summary(shown, listed, found, before))
             return baseline.apply_baseline(findings, listed, folder, shown, judged)
 
         return mark

@@ -19,8 +19,8 @@ from .rule_docs import sections
 from .text import COLOURS, DEFAULT_WIDTH, to_text
 
 
-def render(rule: Rule, form: str, width: int | None = None, color: bool = False) -> str:
-    """The explanation of one rule in `text`, `json` or `markdown`."""
+def render(rule: Rule, form: str, width: int | None = None, color: bool = False, examples: bool = False) -> str:
+    """The explanation of one rule in `text`, `json` or `markdown`; the tested examples in text only if asked for."""
     if form == "json":
         return dumps({"schema_version": 1, "rule": as_json(rule)})
     if form == "markdown":
@@ -34,10 +34,13 @@ def render(rule: Rule, form: str, width: int | None = None, color: bool = False)
             continue
         parts += ["", Text(heading, style="bold cyan")] if heading else [""]
         parts += [_block(text, verbatim, indent=2 if heading else 0) for text, verbatim in blocks(body)]
-    for heading, examples in twins(rule):
+    for heading, tested in twins(rule) if examples else ():
         parts += ["", Text(heading, style="bold cyan")]
-        for at, (name, code) in enumerate(examples):
+        for at, (name, code) in enumerate(tested):
             parts += [*([""] if at else []), _block(f"{name}:", False, indent=2), _block(code, True, indent=2)]
+    left_out = 0 if examples else sum(len(tested) for _, tested in twins(rule))
+    if left_out:
+        parts += ["", Text(f"Tested with {left_out} examples: --examples shows them.", style="dim")]
     title, accept = acceptance(rule)
     parts += ["", Text(title, style="dim"), _block(accept, True, indent=0)]
     return to_text(parts, width or DEFAULT_WIDTH, color, first=head)
@@ -79,7 +82,7 @@ def blocks(body: str) -> Iterator[tuple[str, bool]]:
             yield dedent("\n".join(code)).strip("\n"), True
         code.clear()
 
-    for line in dedent(body).splitlines():
+    for line in body.splitlines():
         if line.strip().startswith("```"):
             if fenced is None:
                 yield from flush()
@@ -123,6 +126,6 @@ def _markdown(rule: Rule) -> str:
         if body.strip():
             parts += [f"### {heading}"] if heading else []
             parts += [f"```\n{text}\n```" if verbatim else text for text, verbatim in blocks(body)]
-    for heading, examples in twins(rule):
-        parts += [f"### {heading}", *(f"{name}\n\n```python\n{code}\n```" for name, code in examples)]
+    for heading, tested in twins(rule):
+        parts += [f"### {heading}", *(f"{name}\n\n```python\n{code}\n```" for name, code in tested)]
     return "\n\n".join(parts) + "\n"

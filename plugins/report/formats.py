@@ -8,7 +8,7 @@ from ..pipeline.report import Report
 
 
 def render(report: Report, form: str, width: int | None = None, color: bool = False) -> str:
-    """The report as text, json, sarif, github, gitlab, junit or markdown; `width` and `color` are for text."""
+    """The report as text, concise, json, sarif, github, gitlab, junit or markdown; `width` and `color` are for text."""
     if form == "text":
         from . import plain
 

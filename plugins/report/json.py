@@ -24,8 +24,16 @@ def as_json(report: Report) -> dict[str, Any]:
         "summary": report.summary(),
         "findings": [finding.as_json() for finding in report.findings],
         "statistics": [
-            {"code": each.code, "name": each.name, "count": count, "fixable": each.fix is not None}
-            for count, each in report.counts()
+            {
+                "code": each.code,
+                "name": each.findings[0].name,
+                "severity": each.severity,
+                "count": each.count,
+                "fixable": bool(each.safe or each.unsafe),
+                "safe_fixes": each.safe,
+                "unsafe_fixes": each.unsafe,
+            }
+            for each in report.counts()
         ],
         "notes": list(report.notes),
         "resolved": [asdict(row) for row in report.resolved],

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...contracts.finding import Finding, Location
 from ..pipeline.report import Report, Root
-from .printable import many_lines, one_line, place, plural
+from .printable import joined, many_lines, one_line, place, plural
 from .verdict import headline, title, verdict
 from .wrap import sentences
 
@@ -51,18 +51,22 @@ def render(report: Report, width: int, color: bool) -> str:
 
 
 def statistics(report: Report) -> list[Line]:
-    """How often each rule fired, the most frequent first; a rule whose findings have a fix is marked."""
+    """How often each rule fired, the most frequent first, and how many of its findings have a fix."""
     rows = report.counts()
     if not rows:
         return []
-    digits = max(len(f"{count:,}") for count, _ in rows)
-    names = max(len(title(Root(each))) for _, each in rows)
+    digits = max(len(f"{each.count:,}") for each in rows)
+    names = max(len(title(Root(each.findings[0]))) for each in rows)
     lines: list[Line] = [[]]
-    for count, each in rows:
-        fix = "" if each.fix is None else "safe fix" if each.fix.safe else "unsafe fix"
-        named = title(Root(each)).ljust(names)
+    for each in rows:
+        named = title(Root(each.findings[0])).ljust(names)
         severity = (each.severity.ljust(7), COLOURS[each.severity])
-        lines.append([(f"{count:>{digits},}", "bold"), (f"  {named}  ", ""), severity, (f"  {fix}", "dim")])
+        fixes = joined(
+            f"{count:,} {kind} fix{'es' * (count > 1)}"
+            for count, kind in ((each.safe, "safe"), (each.unsafe, "unsafe"))
+            if count
+        )
+        lines.append([(f"{each.count:>{digits},}", "bold"), (f"  {named}  ", ""), severity, (f"  {fixes}", "dim")])
     return lines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from inspect import cleandoc
 
 from ...linters.registry import find_rule
 
@@ -29,7 +30,7 @@ def description(code: str) -> str | None:
 def sections(doc: str) -> list[tuple[str, str]]:
     """Heading and body of each part of a rule's documentation, in order; the first part has the heading ""."""
     parts: list[tuple[str, list[str]]] = [("", [])]
-    for line in doc.strip().splitlines():
+    for line in cleandoc(doc).splitlines():
         heading = _HEADING.match(line)
         if heading is not None:
             parts.append((heading[1], []))

@@ -40,6 +40,8 @@ def counts(report: Report) -> str:
         parts.append(joined(found))
         folded = sum(len(root.consequences) for root in report.new_roots())
         parts += [plural(folded, "consequence")] if folded else []
+        parts += [f"{report.fixable:,} fixable with --fix"] if report.fixable and report.verb == "check" else []
+        parts += ["none of which fails: --fail-on never"] if report.fail_on == "never" and not harmless else []
     parts = parts or ["no finding"]
     return ", ".join([*parts, *(f"{count:,} {status}" for status, count in report.set_aside().items())])
 

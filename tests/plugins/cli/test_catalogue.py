@@ -112,3 +112,23 @@ def test_schema_takes_a_contract_and_refuses_an_unknown_key(cli: Run, contract_t
     assert list(validator.iter_errors(contract | {"config": {"base": "b.yml"}, "model": bound})) == []
     assert list(validator.iter_errors(contract | {"batch": {"size": {"from": "no alias"}}}))
     assert not list(validator.iter_errors(contract | {"batch": {"size": {"from": "base#batch"}}}))
+
+
+@pytest.mark.parametrize("rule", rules("source"), ids=lambda rule: rule.code)
+def test_examples_are_shown_as_they_are_written(rule: Rule) -> None:
+    """Every line of code of the page, indented as it is there, in text and in Markdown."""
+    for form in ("text", "markdown"):
+        shown = render(rule, form, 100).splitlines()
+        for heading, body in sections(rule.doc):
+            code = [line[4:].rstrip() for line in body.splitlines() if line.startswith("    ") and line.strip()]
+            if heading not in ("Example", "Use instead") or not code:
+                continue
+            alike = [[each for each in shown if each.lstrip() == line.lstrip()] for line in code]
+            margins = [{len(each) - len(line) for each in found} for line, found in zip(code, alike, strict=True)]
+            assert set.intersection(*margins), (heading, code)
+
+
+def test_an_explanation_shows_all_examples_only_if_asked(cli: Run) -> None:
+    short, long = cli("explain", "JIT103"), cli("explain", "JIT103", "--examples")
+    assert "examples: --examples shows them" in short.stdout and "# bad" in long.stdout
+    assert len(short.stdout.splitlines()) < 60 < len(long.stdout.splitlines())

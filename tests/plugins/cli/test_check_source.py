@@ -72,7 +72,7 @@ def test_clean_source_and_none(cli: Run, put: Any) -> None:
     assert (done.returncode, done.stdout) == (0, "PASS 1 Python file: no finding.\n")
     assert cli("check", "--select", "JIT", "a.py").returncode == 0
     Path(put("b.txt", "x")).with_name("a.py").unlink()
-    assert cli("check").stdout.startswith("NOTHING CHECKED: no *.contract.yaml at .; `contract-lint init ")
+    assert cli("check").stdout.startswith("NOTHING CHECKED: no Python file (*.py, *.ipynb) and no contract (*.contr")
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,46 @@ def test_statistics(cli: Run, put: Any) -> None:
     put("b.py")
     done = cli("check", "--statistics")
     assert done.stdout.splitlines()[2:] == ["2  JIT103 tracer-branch  error"]
-    assert json.loads(cli("check", "--statistics", "--format", "json").stdout)["statistics"] == [
-        {"code": "JIT103", "name": "tracer-branch", "count": 2, "fixable": False}
+    (counted,) = json.loads(cli("check", "--statistics", "--format", "json").stdout)["statistics"]
+    assert (counted["code"], counted["count"], counted["severity"], counted["fixable"]) == ("JIT103", 2, "error", False)
+    assert cli("check", "--statistics", "--format", "sarif").returncode == 2
+
+
+def test_statistics_count_what_can_be_fixed(cli: Run, put: Any) -> None:
+    put("a.py", "import jax\nx = jax.tree_map(abs, [1])\ny = jax.tree_map\nz = getattr(jax, 'tree_map')\n")
+    counted = json.loads(cli("check", "--format", "json", "--select", "JIT120").stdout)
+    rule = counted["statistics"][0]
+    safe = [each for each in counted["findings"] if each["fix"] and each["fix"]["safe"]]
+    assert rule["count"] == len(counted["findings"]) and rule["safe_fixes"] == len(safe) > 0
+    assert f", {len(safe)} fixable with --fix. First:" in counted["headline"]
+    assert f"{len(safe)} safe fixes" in cli("check", "--statistics", "--select", "JIT120").stdout
+
+
+def test_part_of_a_project_never_shrinks_the_baseline(cli: Run, put: Any) -> None:
+    """What a finding hangs on may be in another file: who reads less than the baseline is about drops nothing."""
+    loss = put("pkg/loss.py", BRANCH.replace("@jax.jit\n", ""))
+    put("pkg/__init__.py", "")
+    put("train.py", "import jax\nfrom pkg.loss import f\n\nfast = jax.jit(f)\n")
+    first = cli("check", "--baseline", "lint.jsonl", "--update-baseline")
+    listed = (loss.parent.parent / "lint.jsonl").read_text()
+    count = len(listed.splitlines())
+    assert count and f"lint.jsonl: {count} entr" in first.stderr and f"{count} added, 0 dropped" in first.stderr
+    for paths in (("pkg/loss.py",), ("train.py",), ("train.py", "pkg/__init__.py")):
+        done = cli("check", *paths, "--baseline", "lint.jsonl", "--format", "json")
+        assert (done.returncode, found(done)) == (0, [])
+        said = cli("check", *paths, "--baseline", "lint.jsonl", "--update-baseline").stderr
+        assert "0 dropped" in said and (loss.parent.parent / "lint.jsonl").read_text() == listed
+
+
+def test_concise(cli: Run, put: Any) -> None:
+    put("b.py")
+    put("a.py")
+    lines = cli("check", "--format", "concise").stdout.splitlines()
+    assert [line.split(": ")[:2] for line in lines[:2]] == [
+        ["a.py:7:8", "error JIT103 tracer-branch"],
+        ["b.py:7:8", "error JIT103 tracer-branch"],
     ]
+    assert lines[2].startswith("FAIL 2 Python files: 2 errors.") and len(lines) == 3
 
 
 def test_why(cli: Run, put: Any) -> None:
@@ -230,7 +267,11 @@ def test_why(cli: Run, put: Any) -> None:
     put("train.py", "import jax\nfrom pkg.model import loss\n\nstep = jax.jit(loss)\n")
     said = cli("check", "--why", "pkg/model.py:6").stdout
     assert "train.py:4" in said and "jax.jit" in said and "helper" in said
-    assert "not traced" in cli("check", "--why", "pkg/model.py:10").stdout
+    assert cli("check", "--why", "pkg/model.py:6:4").stdout == said
+    not_traced = cli("check", "--why", "pkg/model.py:10").stdout
+    assert "not traced" in not_traced and "looked at: 3 files at ." in not_traced
+    behind = cli("check", "--why", "pkg/model.py:99")
+    assert behind.returncode == 2 and "there is no line 99: the file has 11" in behind.stderr
     assert json.loads(cli("check", "--why", "pkg/model.py:6", "--format", "json").stdout)["why"]
 
 

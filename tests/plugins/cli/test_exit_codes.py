@@ -35,7 +35,7 @@ def test_clean_is_0_and_findings_are_1(cli: Run, tmp_path: Path, contract_text: 
     [
         (("check", "missing"), "missing"),
         (("chek",), "Did you mean `check`?"),
-        (("check", "--format", "yaml"), "'yaml' is not one of 'text', 'json'"),
+        (("check", "--format", "yaml"), "'yaml' is not one of 'text', 'concise', 'json'"),
         (("verify", "missing.contract.yaml"), "missing.contract.yaml"),
         (("verify", "a.contract.yaml", "--steps", "3"), "--steps needs --run"),
         (("verify", "a.contract.yaml", "--capture", "empty"), "empty"),

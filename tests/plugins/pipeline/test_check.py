@@ -64,7 +64,8 @@ def test_where_there_is_no_contract_the_first_line_says_that_nothing_was_checked
     empty = check([tmp_path])
     assert empty.exit_code == 0
     first = render(empty, "text", 400).splitlines()[0]
-    assert first.startswith(f"NOTHING CHECKED: no *.contract.yaml at {tmp_path.as_posix()}; `contract-lint init ")
+    assert first.startswith("NOTHING CHECKED: no Python file (*.py, *.ipynb) and no contract (*.contract.yaml) at ")
+    assert f" at {tmp_path.as_posix()}; `contract-lint init " in first
     assert render(empty, "github").startswith("NOTHING CHECKED: ")
     (tmp_path / "a.contract.yaml").write_text(GOOD)
     excluded = render(check([tmp_path], exclude=["a.*"]), "text", 400)

@@ -49,7 +49,7 @@ def _lines(row: PlatformRow) -> list[str]:
     state = ("ready" + ("" if row.executes else ", compiles only")) if row.readiness.ready else "MISSING"
     lines = [f"{row.platform:<5} {state}", f"      targets  {row.spelling}"]
     if row.kinds:
-        lines.append(f"      kinds    {_kinds(row)}: what one device gives a program")
+        lines.append(f"      kinds    {_kinds(row)}, in brackets what a program gets")
     if row.readiness.versions:
         lines.append(f"      found    {_versions(row.readiness.versions)}")
     if row.asked:

@@ -41,7 +41,7 @@ def test_start_loads_nothing_beyond_click(arguments: list[str], tmp_path: Path) 
     assert modules.isdisjoint(heavy)
     own = {name for name in modules if name.startswith("contract_lint")}
     assert own == {"contract_lint", "contract_lint.plugins", "contract_lint.plugins.cli"} | {
-        f"contract_lint.plugins.cli.{name}" for name in ("main", "boundary")
+        f"contract_lint.plugins.cli.{name}" for name in ("main", "boundary", "signals")
     }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .apis import ARRAY_ATTRIBUTES, ARRAY_METHODS, result_of
+from .keys import together
 from .records import Call, Store
 from .values.value import Value, dotted
 
@@ -83,14 +85,21 @@ def is_indexed_as_array(facts: FileFacts, base: Value, index: Value) -> bool:
 
 
 def is_used_as_array(facts: FileFacts, store: Store) -> bool:
-    """Whether the same value is updated by `.at[...]` elsewhere in the function, or its class declares an array."""
+    """Whether the same value is updated by `.at[...]` on the same path, or its class declares an array.
+
+    On another path it may be another one: code for NumPy and for JAX picks the way to write by what it was given.
+    """
     base = store.base
     while base is not None and base.op == "updated":
         base = base.args[0]
     if base is None or _may_be_reference(facts, base):
         return False
-    if any(_updated(each) is base for each in store.function.calls):
-        return True
+    for each in store.function.calls:
+        updated = _updated(each)
+        if updated is not None and any(one is base for one in _unchanged(updated)):
+            first, second = (each, store) if each.order < store.order else (store, each)
+            if together(first.block, second.block):
+                return True
     kind = facts.type_of(base.args[0]) if base.op == "attr" else None
     if kind is None or kind not in facts.program.class_data:
         return False
@@ -98,10 +107,36 @@ def is_used_as_array(facts: FileFacts, store: Store) -> bool:
     return declared is not None and _names_array(declared)
 
 
+def may_be_numpy(facts: FileFacts, value: Value, depth: int = 8) -> bool:
+    """Whether one of the ways in which a value came about makes a NumPy array: `xp = jnp if use_jax else np`."""
+    if not depth or not isinstance(value, Value):
+        return False
+    if value.op == "name":
+        return value.data.partition(".")[0] == "numpy"
+    if value.op == "call":
+        func = value.data.func
+        return facts.kind(value) == "host" or may_be_numpy(facts, func, depth - 1)
+    if value.op in ("phi", "loop", "attr", "item", "updated"):
+        parts = value.args if value.op in ("phi", "loop") else value.args[:1]
+        return any(may_be_numpy(facts, each, depth - 1) for each in parts)
+    return False
+
+
 def _may_be_reference(facts: FileFacts, value: Value) -> bool:
     """Whether it may be a reference of a kernel, which is written with `[...]`, or a part of what holds some."""
     root = _root(value)
     return "pallas" in facts.source.text or (root.op == "param" and root.data.name.endswith(("ref", "refs")))
+
+
+def _unchanged(value: Value, depth: int = 6) -> Iterator[Value]:
+    """What a value is on each path that leads to it, without the changes in place."""
+    while value.op == "updated":
+        value = value.args[0]
+    if value.op == "phi" and depth:
+        for each in value.args:
+            yield from _unchanged(each, depth - 1)
+    else:
+        yield value
 
 
 def _root(value: Value) -> Value:

@@ -22,7 +22,7 @@ https://github.com/jax-ml/jax/issues/2219). It is the first thing that code move
 The fix writes this. In a compiled program nothing is copied: the update happens in place.
 
 ## What stays clean
-NumPy arrays, dictionaries and lists; references in Pallas kernels and variables of Flax, written with `[...]`;
+NumPy arrays and what may be one, dictionaries and lists; references in Pallas kernels and variables of Flax, written with `[...]`;
 arguments that may be a dictionary or a list; whatever is not known to be an array.
 
 ## References
@@ -36,7 +36,7 @@ import ast
 from collections.abc import Iterable
 
 from ....contracts.finding import Edit, Finding, Fix
-from ..arrays import is_array, is_indexed_as_array, is_used_as_array
+from ..arrays import is_array, is_indexed_as_array, is_used_as_array, may_be_numpy
 from ..concrete import may_be_concrete
 from ..facts import FileFacts
 from ..records import Function, Store
@@ -52,6 +52,8 @@ def check(facts: FileFacts) -> Iterable[Finding]:
     for function in facts.functions:
         for store in function.stores:
             if store.kind != "item" or store.base is None or store.index is None:
+                continue
+            if may_be_numpy(facts, store.base):
                 continue
             sure = is_array(facts, store.base)
             if (
@@ -71,12 +73,14 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 because=facts.why(function),
                 help=f"write {base} = {base}.at[...].{_UPDATES.get(store.augmented or '', 'set')}(...)",
                 confidence="certain" if sure else "likely",
-                fix=_fix(facts, function, store),
+                fix=_fix(facts, function, store, sure),
             )
 
 
-def _fix(facts: FileFacts, function: Function, store: Store) -> Fix | None:
-    """`x = x.at[index].set(value)`: safe where no other name can stand for the same array, and none of it is lost."""
+def _fix(facts: FileFacts, function: Function, store: Store, sure: bool) -> Fix | None:
+    """`x = x.at[index].set(value)`: safe where it surely is an array, no other name can stand for the same one, and
+    none of it is lost.
+    """
     statement, target = store.statement, store.node
     if not isinstance(statement, (ast.Assign, ast.AugAssign)) or not isinstance(target, ast.Subscript):
         return None
@@ -91,7 +95,7 @@ def _fix(facts: FileFacts, function: Function, store: Store) -> Fix | None:
     simple = store.index is not None and _is_simple(facts, store.index)
     update, value = _update(store.augmented, f"{base}[{index}]", value, simple, statement.value)
     edit = Edit(facts.location(statement), f"{base} = {base}.at[{index}].{update}({value})")
-    return Fix(f"use .at[].{update}()", (edit,), safe=own and simple and not _has_alias(function, store))
+    return Fix(f"use .at[].{update}()", (edit,), safe=sure and own and simple and not _has_alias(function, store))
 
 
 def _update(operator: str | None, element: str, value: str, simple: bool, node: ast.expr) -> tuple[str, str]:
@@ -214,9 +218,7 @@ BAD = (
         def place(rows, values, first):
             if first:
                 values[0] = 1.0  # bad
-            else:
-                values = values.at[1].set(rows[0])
-            return values
+            return values.at[1].set(rows[0])
 
         @jax.jit
         def spread(potential, used, delta):
@@ -299,6 +301,37 @@ GOOD = (
                 yield out
         """,
         run="list(batches(np.ones((4, 2)), 2))",
+    ),
+    Example(
+        "code for NumPy and for JAX",
+        """
+        import jax.numpy as jnp
+        import numpy as np
+
+        def first(count, use_jax):
+            xp = jnp if use_jax else np
+            out = xp.zeros(count)
+            if use_jax:
+                out = out.at[0].set(1.0)
+            else:
+                out[0] = 1.0
+            return out
+
+        def last(values, on_device):
+            if on_device:
+                values = values.at[-1].set(0.0)
+            else:
+                values[-1] = 0.0
+            return values
+
+        def clear(values, as_jax):
+            table = jnp.asarray(values) if as_jax else np.array(values)
+            if not as_jax:
+                table[:] = 0.0
+                return table
+            return table.at[:].set(0.0)
+        """,
+        run="first(2, False), first(2, True), last(np.ones(2), False), clear([1.0], False)",
     ),
     Example(
         "arguments that may be trees",

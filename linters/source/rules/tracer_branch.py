@@ -58,38 +58,49 @@ _NUMBERS = frozenset(
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function, traced in facts.traced_functions():
         sure = is_sure(traced)
-        for record, value, how in _questions(facts, function):
+        for record, value, written, how in _questions(facts, function):
             asked, before = _asked(value)
             if not _is_tracer(facts, asked) or may_be_concrete(facts, record) or any(map(asks_type, before)):
                 continue
-            node = asked.node if isinstance(asked.node, ast.expr) else record.node
+            while isinstance(written, ast.BoolOp):  # the other operands have records of their own
+                written = written.values[-1]
             yield facts.finding(
                 RULE,
-                record.node if how == "assert" else node,
-                f"{how} needs a value that is only known when the program runs: `{facts.text(node)}`",
-                subject=f"{function.name}: {facts.text(node)}",
-                because=facts.why(function),
+                record.node if how == "assert" else written,
+                f"{how} needs a value that is only known when the program runs: `{facts.text(written)}`",
+                subject=f"{function.name}: {facts.text(written)}",
+                because=[*facts.why(function), *_origin(facts, asked, written)],
                 help="use jnp.where or jax.lax.cond, or make the argument static",
                 confidence="certain" if sure and not _depends(facts, record.block) else "likely",
             )
 
 
-def _questions(facts: FileFacts, function: Function) -> Iterator[tuple[Record, Value, str]]:
-    """Where the truth of a value is asked for: the record, the value, and how it is asked."""
+def _origin(facts: FileFacts, asked: Value, written: ast.AST) -> Iterator[str]:
+    """Where a value was computed that is asked for by its name."""
+    if isinstance(written, ast.Name) and isinstance(asked.node, ast.expr) and asked.op not in ("phi", "loop"):
+        yield f"`{written.id}` is `{facts.text(asked.node)}` of {facts.line(asked.node)}"
+
+
+def _questions(facts: FileFacts, function: Function) -> Iterator[tuple[Record, Value, ast.AST, str]]:
+    """Where the truth of a value is asked for: the record, the value, the code that asks, and how it does."""
     for branch in function.branches:
         if branch.value is not None:
-            yield branch, branch.value, _SHOWN.get(branch.kind, branch.kind)
+            part = _PARTS.get(branch.kind)
+            written = getattr(branch.node, part) if part else branch.node
+            yield branch, branch.value, written, _SHOWN.get(branch.kind, branch.kind)
     for call in function.calls:
         name = dotted(call.func)
+        given = getattr(call.node, "args", ())
         if name == "builtins.bool" and len(call.args) == 1:
-            yield call, call.args[0], "bool()"
+            yield call, call.args[0], given[0], "bool()"
         elif name in ("builtins.min", "builtins.max") and len(call.args) > 1:
-            for arg in call.args:
+            for arg, written in zip(call.args, given, strict=True):
                 if facts.kind(arg) == "array":
-                    yield call, arg, f"{name.removeprefix('builtins.')}()"
+                    yield call, arg, written, f"{name.removeprefix('builtins.')}()"
                     break
 
 
+_PARTS = {"if": "test", "while": "test", "assert": "test", "ternary": "test", "not": "operand"}
 _SHOWN = {"ternary": "a conditional expression", "filter": "a comprehension's `if`", "case": "a case's guard"}
 
 
@@ -185,6 +196,33 @@ BAD = (
         """,
         raises="TracerBoolConversionError",
         run="decode(jnp.ones(4), 1.0)",
+    ),
+    Example(
+        "where it is asked, not where it was computed",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def limited(x, debug=False):
+            large = jnp.any(x > 1)
+            finite = (
+                jnp.isfinite(x)
+                .all()
+            )
+            if large:  # bad
+                x = x / 2
+            y = x if large else -x  # bad
+            if (
+                debug
+                and finite  # bad
+            ):
+                return y
+            assert not finite  # bad
+            return x * bool(large)  # bad
+        """,
+        raises="TracerBoolConversionError",
+        run="limited(jnp.ones(2))",
     ),
     Example(
         "and, or, not, min, while",

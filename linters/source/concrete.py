@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import TYPE_CHECKING
 
 from .fixed import guards_round, is_dead
-from .records import Block, Branch, Record
+from .records import Block, Record
 from .traced import Traced
 from .values.value import Value, dotted
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _ASKS_TYPE = frozenset({"isinstance", "hasattr", "callable", "type", "is_concrete", "is_tracer", "issubclass"})
 _CONCRETE = frozenset({"jax.ensure_compile_time_eval", "jax.core.eval_context", "jax.disable_jit"})
 
+_LETS_FAIL = frozenset({"contextlib.suppress", "pytest.raises"})
+
 
 def asks_type(guard: Value) -> bool:
     """Whether a condition looks at what something is: behind it, a tracer may be ruled out."""
@@ -24,13 +27,13 @@ def asks_type(guard: Value) -> bool:
     )
 
 
-def may_be_concrete(facts: FileFacts, record: Record) -> bool:
-    """Whether code runs only on what is no tracer, in no traced call that is seen, or its failure is caught."""
-    if is_dead(guards_round(record.block, record.function), facts.fixed):
+def may_be_concrete(facts: FileFacts, record: Record, errors: tuple[type, ...] = (TypeError,)) -> bool:
+    """Whether code runs only on what is no tracer, in no traced call that is seen, or its failure, one of `errors`, is
+    caught.
+    """
+    if is_dead(guards_round(record.block, record.function), facts.fixed) or _is_caught(facts, record.block, errors):
         return True
-    for each in record.block.chain():
-        if each.arm == "try" and isinstance(each.branch, Branch):
-            return True
+    for each in record.block.around():
         guard = each.guard
         if guard is None:
             continue
@@ -41,6 +44,39 @@ def may_be_concrete(facts: FileFacts, record: Record) -> bool:
         if each.arm == "then" and (_asks_for_none(facts, guard) or _asks_for_scalar(guard)):
             return True
     return False
+
+
+def _is_caught(facts: FileFacts, block: Block, errors: tuple[type, ...]) -> bool:
+    """Whether something round a block goes on when JAX refuses what is done there."""
+    for each in block.around():
+        if each.arm == "try" and any(_catches(handler, errors) for handler in each.branch.node.handlers):
+            return True
+        if each.arm == "with" and each.guard is not None and each.guard.op == "call":
+            call = each.guard.data
+            named = [getattr(given, "node", None) for given in call.args]
+            if facts.callee(call).name in _LETS_FAIL and any(_may_be(given, errors) for given in named):
+                return True
+    return False
+
+
+def _catches(handler: ast.ExceptHandler, errors: tuple[type, ...]) -> bool:
+    """Whether a handler takes the error and goes on; one that raises again only says more about it."""
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    if not any(_may_be(each, errors) for each in types):
+        return False
+    leaves = (ast.Return, ast.Continue, ast.Break)
+    again = isinstance(handler.body[-1], ast.Raise)
+    return not again or any(isinstance(each, leaves) for part in handler.body for each in ast.walk(part))
+
+
+def _may_be(written: ast.AST | None, errors: tuple[type, ...]) -> bool:
+    """Whether an exception, as code writes it, may stand for one of the errors: of Python's own, what is above one of
+    them, and all that has another name.
+    """
+    known = getattr(builtins, written.id, None) if isinstance(written, ast.Name) else None
+    if not isinstance(known, type) or not issubclass(known, BaseException):
+        return True
+    return any(issubclass(each, known) for each in errors)
 
 
 def is_conditional(block: Block) -> bool:

@@ -21,6 +21,11 @@ class Block:
 
     What follows `if c: return` stands in the block of that branch's other arm, so two blocks in different arms of one
     branch never run in the same round. `guard` is the condition's Value (None where there is none, as in `try`).
+
+    What runs only where the body of a `try` came through stands in a block `after try` inside of the block `try`: its
+    `else`, and what follows where every handler ends the path. No handler catches what fails there. Likewise
+    `after with`, one for each context manager, where an arm inside of the `with` goes on. `around` leaves out what was
+    left so.
     """
 
     __slots__ = ("arm", "branch", "depth", "ends", "guard", "loop", "parent")
@@ -40,6 +45,17 @@ class Block:
         while block is not None:
             yield block
             block = block.parent
+
+    def around(self) -> Iterator[Block]:
+        """The blocks whose handlers and context managers still hold here, innermost first."""
+        left = {"try": 0, "with": 0}
+        for block in self.chain():
+            if block.arm.startswith("after "):
+                left[block.arm.removeprefix("after ")] += 1
+            elif left.get(block.arm):
+                left[block.arm] -= 1
+            else:
+                yield block
 
     def guards(self) -> Iterator[tuple[Value, str]]:
         """The conditions that hold here, innermost first, each with `then` or `else`."""

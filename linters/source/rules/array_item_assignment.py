@@ -22,8 +22,8 @@ https://github.com/jax-ml/jax/issues/2219). It is the first thing that code move
 The fix writes this. In a compiled program nothing is copied: the update happens in place.
 
 ## What stays clean
-NumPy arrays and what may be one, dictionaries and lists; references in Pallas kernels and variables of Flax, written with `[...]`;
-arguments that may be a dictionary or a list; whatever is not known to be an array.
+NumPy arrays and what may be one, dictionaries and lists; references in Pallas kernels and variables of Flax, written
+with `[...]`; arguments that may be a dictionary or a list; whatever is not known to be an array.
 
 ## References
 - https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html

@@ -88,6 +88,9 @@ _MASKS = frozenset(
     )
 )  # fmt: skip
 
+_ERRORS = (TypeError, IndexError)
+"""What JAX raises: the second where a mask is an index."""
+
 
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function, traced in facts.traced_functions():
@@ -95,7 +98,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             continue
         sure = is_sure(traced)
         for record, what, help in (*_calls(facts, function), *_subscripts(facts, function)):
-            if may_be_concrete(facts, record):
+            if may_be_concrete(facts, record, _ERRORS):
                 continue
             yield facts.finding(
                 RULE,

@@ -30,7 +30,7 @@ Questions that tracing can answer: shapes, dtypes, `len`, `isinstance`, `is None
 bound by partial, configuration, fields of modules. Arms that a traced call may never come to: behind `isinstance`,
 `x.ndim == 0`, `p is None` of a function round the traced one, or a flag that no traced call sets so. A bare parameter
 in a condition is reported only where its annotation says that it is an array or a number: it may be a dictionary or
-None.
+None. A `try` that catches the error.
 
 ## References
 - https://docs.jax.dev/en/latest/errors.html#jax.errors.TracerBoolConversionError
@@ -225,6 +225,38 @@ BAD = (
         run="limited(jnp.ones(2))",
     ),
     Example(
+        "a try whose handlers take other errors",
+        """
+        import contextlib
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def pick(x, table):
+            total = x.sum()
+            try:
+                limit = table["limit"]
+                if total > limit:  # bad
+                    x = x / total
+            except KeyError:
+                pass
+            else:
+                x = x * 2 if total > 1 else x  # bad
+            try:
+                total = jnp.max(x)
+            except Exception:
+                return x
+            finally:
+                assert total > 0  # bad
+            with contextlib.suppress(TypeError):
+                if table:
+                    return x
+            return x if total > 1 else -x  # bad
+        """,
+        raises="TracerBoolConversionError",
+        run="pick(jnp.ones(2), {'limit': 1.0})",
+    ),
+    Example(
         "and, or, not, min, while",
         """
         import jax
@@ -386,6 +418,29 @@ GOOD = (
             return x
         """,
         run="scaled(jnp.ones(2), 3.0)",
+    ),
+    Example(
+        "where the error is caught",
+        """
+        import contextlib
+        import jax
+
+        @jax.jit
+        def checked(x):
+            try:
+                if x.sum() > 3:
+                    print("large")
+            except (ValueError, TypeError):
+                pass
+            try:
+                assert x.max() > 0
+            except jax.errors.ConcretizationTypeError:
+                x = x + 1
+            with contextlib.suppress(Exception):
+                x = -x if x.min() < 0 else x
+            return x
+        """,
+        run="checked(jax.numpy.ones(2))",
     ),
     Example(
         "arms that only the host comes to",

@@ -274,7 +274,10 @@ class Statements(Expressions):
         branch = self.branch(node, "try", None)
         outer, before = self.block, self.env.copy()
         tried = self.block = Block(outer, branch, "try", None, self.loop)
-        self.run([*node.body, *node.orelse])
+        self.run(node.body)
+        if not self.ends:
+            self.block = Block(self.block, None, "after try", None, self.loop)
+            self.run(node.orelse)
         body_ends, after_body, body_block = self.ends, self.env, self.block
         tried.ends = body_ends
         alive = [] if body_ends else [(after_body, body_block)]
@@ -300,7 +303,7 @@ class Statements(Expressions):
             else:
                 self.env, self.block = self.join([env.copy() for env, _ in alive], branch), outer
         else:
-            self.env, self.block = after_body, outer
+            self.env, self.block = after_body, Block(body_block, None, "after try", None, self.loop)
         self.run(node.finalbody)
         if not alive and not self.ends:
             self.ends = ended
@@ -316,6 +319,9 @@ class Statements(Expressions):
         self.run(node.body)
         if self.block is inner:
             self.block = outer
+        else:
+            for _ in node.items:
+                self.block = Block(self.block, None, "after with", None, self.loop)
 
     _run_asyncwith = _run_with
 

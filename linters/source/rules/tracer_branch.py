@@ -1,9 +1,10 @@
 """Python asks for the truth of a value that is known only when the program runs.
 
 ## What it does
-Reports `if`, `while`, `assert`, `and`, `or`, `not`, a conditional expression, the filter of a comprehension, `bool()`,
-and `min()` or `max()` of several values, where what is asked comes out of an array operation in a traced function. The
-function is followed through calls, transforms and files; `contract-lint check --why FILE:LINE` shows the way.
+Reports `if`, `while`, `assert`, `and`, `or`, `not`, `match` on a value, a conditional expression, the filter of a
+comprehension, `bool()`, `any()`, `all()`, `filter()`, and `min()`, `max()` or `sorted()` of several values, where what
+is asked comes out of an array operation in a traced function. The function is followed through calls, transforms and
+files; `contract-lint check --why FILE:LINE` shows the way.
 
 ## Why is this bad?
 Tracing runs the Python code once, with stand-ins for the arrays. A stand-in has no truth value, so the first trace ends
@@ -46,7 +47,8 @@ from ....contracts.finding import Finding
 from ..concrete import asks_type, is_sure, may_be_concrete
 from ..facts import FileFacts
 from ..fixed import UNDECIDED, asked_parameters
-from ..records import Block, Function, Record
+from ..questions import questions
+from ..records import Block
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
 
@@ -58,20 +60,20 @@ _NUMBERS = frozenset(
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function, traced in facts.traced_functions():
         sure = is_sure(traced)
-        for record, value, written, how in _questions(facts, function):
-            asked, before = _asked(value)
+        for each in questions(facts, function):
+            record, written = each.record, each.written
+            asked, before = each.left()
             if not _is_tracer(facts, asked) or may_be_concrete(facts, record) or any(map(asks_type, before)):
                 continue
-            while isinstance(written, ast.BoolOp):  # the other operands have records of their own
-                written = written.values[-1]
+            certain = sure and each.sure and not _depends(facts, record.block)
             yield facts.finding(
                 RULE,
-                record.node if how == "assert" else written,
-                f"{how} needs a value that is only known when the program runs: `{facts.text(written)}`",
+                record.node if each.how == "assert" else written,
+                f"{each.how} needs a value that is only known when the program runs: `{facts.text(written)}`",
                 subject=f"{function.name}: {facts.text(written)}",
                 because=[*facts.why(function), *_origin(facts, asked, written)],
                 help="use jnp.where or jax.lax.cond, or make the argument static",
-                confidence="certain" if sure and not _depends(facts, record.block) else "likely",
+                confidence="certain" if certain else "likely",
             )
 
 
@@ -79,38 +81,6 @@ def _origin(facts: FileFacts, asked: Value, written: ast.AST) -> Iterator[str]:
     """Where a value was computed that is asked for by its name."""
     if isinstance(written, ast.Name) and isinstance(asked.node, ast.expr) and asked.op not in ("phi", "loop"):
         yield f"`{written.id}` is `{facts.text(asked.node)}` of {facts.line(asked.node)}"
-
-
-def _questions(facts: FileFacts, function: Function) -> Iterator[tuple[Record, Value, ast.AST, str]]:
-    """Where the truth of a value is asked for: the record, the value, the code that asks, and how it does."""
-    for branch in function.branches:
-        if branch.value is not None:
-            part = _PARTS.get(branch.kind)
-            written = getattr(branch.node, part) if part else branch.node
-            yield branch, branch.value, written, _SHOWN.get(branch.kind, branch.kind)
-    for call in function.calls:
-        name = dotted(call.func)
-        given = getattr(call.node, "args", ())
-        if name == "builtins.bool" and len(call.args) == 1:
-            yield call, call.args[0], given[0], "bool()"
-        elif name in ("builtins.min", "builtins.max") and len(call.args) > 1:
-            for arg, written in zip(call.args, given, strict=True):
-                if facts.kind(arg) == "array":
-                    yield call, arg, written, f"{name.removeprefix('builtins.')}()"
-                    break
-
-
-_PARTS = {"if": "test", "while": "test", "assert": "test", "ternary": "test", "not": "operand"}
-_SHOWN = {"ternary": "a conditional expression", "filter": "a comprehension's `if`", "case": "a case's guard"}
-
-
-def _asked(value: Value) -> tuple[Value, list[Value]]:
-    """The part of a condition that nothing else has asked yet, the last operand of `and` and `or`, and those before."""
-    before: list[Value] = []
-    while value.op == "bool":
-        before += value.args[:-1]
-        value = value.args[-1]
-    return value, before
 
 
 def _is_tracer(facts: FileFacts, value: Value) -> bool:
@@ -206,10 +176,7 @@ BAD = (
         @jax.jit
         def limited(x, debug=False):
             large = jnp.any(x > 1)
-            finite = (
-                jnp.isfinite(x)
-                .all()
-            )
+            finite = jnp.isfinite(x).all()
             if large:  # bad
                 x = x / 2
             y = x if large else -x  # bad
@@ -235,17 +202,12 @@ BAD = (
         def pick(x, table):
             total = x.sum()
             try:
-                limit = table["limit"]
-                if total > limit:  # bad
+                if total > table["limit"]:  # bad
                     x = x / total
             except KeyError:
-                pass
+                return x
             else:
                 x = x * 2 if total > 1 else x  # bad
-            try:
-                total = jnp.max(x)
-            except Exception:
-                return x
             finally:
                 assert total > 0  # bad
             with contextlib.suppress(TypeError):

@@ -255,6 +255,8 @@ class Statements(Expressions):
 
     def _run_match(self, node: ast.Match) -> None:
         subject = self.evaluate(node.subject)
+        if _compares(node):
+            self.branch(node.subject, "match", subject)
         branch = self.branch(node, "case", None)
         outer, before = self.block, self.env
         arms: list[tuple[str, Sequence[ast.stmt], Env, Value | None]] = []
@@ -480,3 +482,15 @@ class Statements(Expressions):
             call = self.call(written, decorator, [value], {})
             call.decorates = found
         self.env[node.name] = value
+
+
+def _compares(node: ast.Match) -> bool:
+    """Whether the subject is surely compared with a value, if it is no sequence and no mapping."""
+    for case in node.cases:
+        patterns = case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
+        for pattern in patterns:
+            if isinstance(pattern, ast.MatchValue):
+                return True
+            if not isinstance(pattern, (ast.MatchSingleton, ast.MatchSequence, ast.MatchMapping)):
+                return False
+    return False

@@ -122,7 +122,7 @@ def stamp(*parts: str) -> str:
     for place in sorted(_folders(folder)):
         with os.scandir(place) as entries:
             for name, about in sorted((e.name, e.stat()) for e in entries if e.name.endswith(".py")):
-                seen.update(f"{name} {about.st_size} {about.st_mtime_ns}\n".encode())
+                seen.update(f"{name} {about.st_size} {about.st_mtime_ns}\n".encode("utf-8", "surrogatepass"))
     return seen.hexdigest()
 
 

@@ -128,6 +128,6 @@ class Outside:
                         del stack[len(stack) - len(circle) :]
                         led = {names[each] for member in circle for each in graph[member] if each in names}
                         parts = (*sorted(f"{each} {self._own[each]}" for each in circle), *sorted(led))
-                        name = blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()
+                        name = blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
                         names.update(dict.fromkeys(circle, name))
         return names

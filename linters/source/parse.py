@@ -15,6 +15,7 @@ from .values.interpreter import deep_recursion
 # Grammar that a newer Python brought, by what its text looks like.
 _NEWER: tuple[tuple[tuple[int, int], Pattern], ...] = (
     ((3, 14), Pattern(r"^\s*except\s+[\w.]+\s*,|\bt[rR]?[\"']", re.MULTILINE)),
+    ((3, 13), Pattern(r"^\s*(type|(async\s+)?def|class)\s+\w+\s*\[[^\]\n=]*=[^\]\n]*\]", re.MULTILINE)),
     ((3, 12), Pattern(r"^\s*type\s+\w+\s*(\[[^\n]*\])?\s*=|^\s*(async\s+)?(def|class)\s+\w+\s*\[", re.MULTILINE)),
     ((3, 12), Pattern(r"\b[fF][rR]?[\"'][^\n]*\{[^\n]*[\"'\\]", re.MULTILINE)),
 )

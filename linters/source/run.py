@@ -91,7 +91,7 @@ def understood(sources: Sequence[SourceText], run: Run) -> tuple[Program, list[F
 
 def _shape(everything: Sequence[SourceText], names: Sequence[Named], judged: int) -> str:
     """The name of the list of these files, whatever is in them, and of which of them are judged."""
-    seen = blake2b(str(judged).encode(), digest_size=16)
+    seen = blake2b(str(judged).encode("utf-8", "surrogatepass"), digest_size=16)
     for source, (module, _) in zip(everything, names, strict=True):
         seen.update(f"{source.path}\0{source.file}\0{module}\n".encode("utf-8", "surrogatepass"))
     return seen.hexdigest()

@@ -16,6 +16,8 @@ from ...contracts.problems import INVALID_SUPPRESSION, UNUSED_SUPPRESSION
 from ...contracts.suggest import instead_of
 
 _COMMENT = re.compile(r"#\s*contract-lint\s*:\s*(?P<word>[\w-]+)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)", re.DOTALL)
+# Directives of other tools, behind which ours may stand.
+_OTHERS = re.compile(r"(#\s*(noqa|type|pyright|mypy|pylint|pyre|fmt|isort|yapf|ruff|nosec|pragma|nopycln)\b[^#]*)+")
 
 
 def yaml_comments(text: str) -> Iterable[tuple[int, int, str]]:
@@ -59,10 +61,12 @@ def suppressions(
         return []
     found = []
     for line, column, comment in comments(text):
-        match = _COMMENT.match(comment)
+        others = _OTHERS.match(comment)
+        begin = others.end() if others is not None else 0
+        match = _COMMENT.match(comment, begin)
         if match is None:
             continue
-        place = Location(path, line, column, line, column + len(comment))
+        place = Location(path, line, column + begin, line, column + len(comment))
         rules = tuple(dict.fromkeys(rule.strip() for rule in (match["rules"] or "").split(",") if rule.strip()))
         reason = match["reason"].strip()
         problem = None

@@ -93,7 +93,7 @@ def load_settings(folder: Path) -> Settings:
         path = parent / FILE
         if not os.path.isfile(path):
             continue
-        shown = Path(os.path.relpath(path, folder.resolve())).as_posix()
+        shown = Path(os.path.relpath(path)).as_posix()
         data, table = _read(path, shown)
         nearest = nearest or (parent, data)
         if table is not None:

@@ -28,9 +28,13 @@ def render(report: Report) -> str:
                 "description": in_cell(finding)
                 + many_lines(finding.message + (f" ({consequences(root)})" if root.consequences else "")),
                 "check_name": f"{finding.code} {finding.name}",
-                "fingerprint": hashlib.sha256(f"{finding.fingerprint}\0{path}".encode()).hexdigest()[:32],
+                "fingerprint": _digest(f"{finding.fingerprint}\0{path}"),
                 "severity": LEVELS[root.severity],
                 "location": {"path": path, "lines": {"begin": line or 1}},
             }
         )
     return dumps(issues)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 from urllib.parse import quote
 
@@ -123,7 +124,8 @@ def _location(place: Location, finding: Finding | None) -> dict[str, Any]:
 
 
 def _artifact(path: str) -> dict[str, Any]:
-    uri = quote(in_repository(path.replace("\\", "/")), safe="/-._~")
+    # A name that is no text becomes the bytes it is; a backslash parts folders on Windows alone.
+    uri = quote(in_repository(path.replace(os.sep, "/")), safe="/-._~", errors="surrogateescape")
     return {"uri": f"file://{uri}"} if path.startswith("/") else {"uri": uri, "uriBaseId": "SRCROOT"}
 
 

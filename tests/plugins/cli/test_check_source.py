@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -379,3 +380,45 @@ def test_the_second_run_says_the_same(cli: Run, put: Any) -> None:
     assert (
         cli("check", "--format", "json").stdout == first.stdout == cli("check", "--format", "json", "--no-cache").stdout
     )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="file names are text there")
+@pytest.mark.parametrize("form", ["text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"])
+def test_a_name_that_is_no_text(form: str, cli: Run, tmp_path: Path) -> None:
+    try:
+        Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), b"lat\xe9in.py"))).write_text(BRANCH)
+    except OSError:
+        pytest.skip("this file system takes names of UTF-8 only")
+    for _ in range(2):
+        done = cli("check", "--format", form)
+        assert done.returncode == 1 and not done.stderr
+    if form == "sarif":
+        (run,) = json.loads(done.stdout)["runs"]
+        assert "lat%E9in.py" in done.stdout and run["results"]
+
+
+@pytest.mark.skipif(os.sep == "\\", reason="a backslash parts folders there")
+def test_a_backslash_in_a_name(cli: Run, put: Any) -> None:
+    put("back\\slash.py")
+    assert "back%5Cslash.py" in cli("check", "--format", "sarif").stdout
+
+
+@pytest.mark.parametrize("before", ["# noqa  ", "# noqa: E501, F401 ", "# type: ignore[attr] ", "# fmt: skip # noqa "])
+def test_a_suppression_behind_another_tools_comment(before: str, cli: Run, put: Any) -> None:
+    line = f"> 0:  {before}# contract-lint: ignore[tracer-branch] never traced here"
+    put("a.py", BRANCH.replace("> 0:", line))
+    assert cli("check").stdout.startswith("PASS 1 Python file: no finding, 1 suppressed.")
+    put("a.py", BRANCH.replace("> 0:", f"> 0:  # see {line[6:]}"))
+    assert cli("check").returncode == 1
+
+
+def test_a_mistake_in_a_folders_settings_names_its_file(cli: Run, put: Any) -> None:
+    put("pkg/a.py")
+    put("pkg/pyproject.toml", "[tool.contract-lint]\nselekt = ['JIT']\n")
+    assert "pkg/pyproject.toml:2: unknown key `selekt`" in cli("check").stderr
+
+
+def test_defaults_of_type_parameters_need_a_newer_python(cli: Run, put: Any) -> None:
+    put("a.py", "def g[T = int](x):\n    return x\n")
+    if sys.version_info < (3, 13):
+        assert "3.13" in cli("check").stdout

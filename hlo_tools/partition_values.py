@@ -6,6 +6,7 @@ work grows with the devices and not with their square.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping, Sequence
 
@@ -14,10 +15,19 @@ from .instruction import Instruction
 Value = tuple[int, ...]
 
 _INTEGER = re.compile(r"-?\d+")
-_MAX_STEPS = 64
+_MAX_STEPS = 256
 _MAX_TABLE = 1 << 16
 # An index along an axis of the mesh is a division and a remainder; where sizes are powers of two, a shift and a mask.
-_TWO = ("add", "subtract", "multiply", "divide", "remainder", "and", "shift-right-logical")
+_TWO = ("add", "subtract", "multiply", "divide", "remainder", "and", "shift-right-logical", "maximum", "minimum")
+# JAX lets an index count from the end: `select(index < 0, index + size, index)` stands before every slice.
+_COMPARES = {
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "LT": operator.lt,
+    "LE": operator.le,
+    "GT": operator.gt,
+    "GE": operator.ge,
+}
 _WIDEST = 64
 _SAME = ("copy", "reshape", "bitcast", "convert")
 
@@ -90,6 +100,18 @@ def _values(instruction: Instruction, partitions: Sequence[int], steps: int, giv
     if opcode in _TWO and len(operands) == 2:
         left, right = (_scalars(_values(operand, partitions, steps // 2, given), count) for operand in operands)
         return [_arithmetic(opcode, one, other) for one, other in zip(left, right, strict=True)]
+    if opcode == "compare" and len(operands) == 2:
+        left, right = (_scalars(_values(operand, partitions, steps // 2, given), count) for operand in operands)
+        holds = _COMPARES.get(instruction.attributes.get("direction", ""))
+        if holds is None:
+            raise NotConstant
+        return [int(holds(one, other)) for one, other in zip(left, right, strict=True)]
+    if opcode == "select" and len(operands) == 3:
+        which, yes, no = (_scalars(_values(operand, partitions, steps // 3, given), count) for operand in operands)
+        return [one if chosen else other for chosen, one, other in zip(which, yes, no, strict=True)]
+    if opcode == "clamp" and len(operands) == 3:
+        least, value, most = (_scalars(_values(operand, partitions, steps // 3, given), count) for operand in operands)
+        return [max(low, min(each, high)) for low, each, high in zip(least, value, most, strict=True)]
     raise NotConstant
 
 
@@ -100,6 +122,10 @@ def _arithmetic(opcode: str, left: int, right: int) -> int:
         return left - right
     if opcode == "multiply":
         return left * right
+    if opcode == "maximum":
+        return max(left, right)
+    if opcode == "minimum":
+        return min(left, right)
     if right < 0 or left < 0:
         raise NotConstant
     if opcode == "and":

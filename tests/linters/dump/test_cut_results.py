@@ -25,6 +25,13 @@ NEXT = """\
   m = s32[] remainder(n, eight)
   o = s32[] multiply(m, rows)
 """
+FROM_THE_END = """\
+  i = s32[] multiply(me, rows)
+  negative = pred[] compare(i, zero), direction=LT
+  all = s32[] constant(512)
+  j = s32[] add(i, all)
+  o = s32[] select(negative, j, i)
+"""
 ROW = "dynamic-slice({of}, o, zero), dynamic_slice_sizes={{64,128}}"
 COLUMN = "dynamic-slice({of}, zero, o), dynamic_slice_sizes={{512,16}}"
 FUSED = """\
@@ -54,9 +61,10 @@ fused {
             "takes its own part back",
         ),
         (NEXT + "  ROOT r = f32[64,128] " + ROW.format(of="g"), "", "takes the part of one other"),
+        (FROM_THE_END + "  ROOT r = f32[64,128] " + ROW.format(of="g"), "", "takes its own part back"),
         ("  ROOT r = f32[64,128] slice(g), slice={[0:64], [0:128]}", "", "take one and the same part"),
     ],
-    ids=["own", "own in a fusion", "own after arithmetic", "another's", "the first"],
+    ids=["own", "own in a fusion", "own after arithmetic", "another's", "own as JAX indexes", "the first"],
 )
 def test_gathered_for_a_part(lint: Callable[..., list], body: str, others: str, said: str) -> None:
     (found,) = lint("SHD503", GATHER + body, others)

@@ -261,8 +261,8 @@ def measured(name: str, target: str, effort: str) -> Measured:
                 raise SystemExit(f"{name}: {made.facts.error.message}")
             return Measured(None, None, said.needed_bytes, refused=True)
         ledger = memory(made.proto, facts=made.facts)
-    asked = collective_instructions(made.partitioned) if made.partitioned is not None else []
-    early = sum(each.shape.bytes for each in asked)
+        asked = collective_instructions(made.partitioned) if made.partitioned is not None else []
+        early = sum(each.shape.bytes for each in asked)
     return Measured(ledger.standing_bytes, ledger.temp_bytes, ledger.need_bytes, early)
 
 

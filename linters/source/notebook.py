@@ -9,7 +9,7 @@ import ast
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,8 +21,9 @@ from .text import SourceText, Unreadable, digest_of, plain_source
 _CELL_MAGIC = Pattern(r"\s*%%(\w*)")
 _PYTHON_CELLS = frozenset({"time", "timeit", "capture", "prun", "debug"})
 """Cell magics whose cell is Python all the same."""
-_MAGIC = Pattern(r"(\s*)(?:[%!/,;]|\?|\S.*\?\s*$)")
-_ASSIGNED = Pattern(r"(\s*[\w.,\s\[\]'\"]+?=\s*)[!%]\S")
+# The last: a request for help, which no comment is.
+_MAGIC = Pattern(r"(\s*)(?:[%!/,;]|\?|[^#\s][^#]*\?\s*$)")
+_ASSIGNED = Pattern(r"(\s*[\w.,:\s\[\]'\"]+?=\s*)[!%]\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ class Notebook:
     cells: tuple[Cell, ...]
     blanked: frozenset[int]
     raw: str
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the cells as the notebook has them, magics among them; as many as the text has."""
+        return [line for cell in self.cells for line in cell.source.split("\n")]
 
     def cell_at(self, line: int) -> Cell | None:
         """The cell that a line of the text belongs to."""
@@ -223,17 +229,33 @@ def _as_python(source: str) -> tuple[list[str], Unreadable | None]:
     if _problem(lines) is None:
         return lines, None
     # A line may begin with `%` inside of an expression too; only a cell that is no Python has magics.
-    lines = [_without_magic(line) for line in lines]
+    lines = list(_without_magics(_outdented(lines)))
     problem = _problem(lines)
     return (lines, None) if problem is None else (_blank(lines), problem)
 
 
-def _without_magic(line: str) -> str:
-    found = _MAGIC.match(line)
-    if found is not None:
-        return found[1] + "pass"
-    found = _ASSIGNED.match(line)
-    return found[1] + "None" if found is not None else line
+def _outdented(lines: list[str]) -> list[str]:
+    """The lines of a cell that is indented as a whole, at the margin: IPython runs it so."""
+    first = next((line for line in lines if line.strip()), "")
+    margin = first[: len(first) - len(first.lstrip())]
+    return [line.removeprefix(margin) for line in lines] if margin else lines
+
+
+def _without_magics(lines: Iterable[str]) -> Iterator[str]:
+    """The lines with each magic, shell command and request for help replaced, and what goes on from it blank."""
+    goes_on = False
+    for line in lines:
+        magic, assigned = _MAGIC.match(line), _ASSIGNED.match(line)
+        if goes_on:
+            yield ""
+        elif magic is not None:
+            yield magic[1] + "pass"
+        elif assigned is not None:
+            yield assigned[1] + "None"
+        else:
+            yield line
+            continue
+        goes_on = line.rstrip().endswith("\\")
 
 
 def _problem(lines: list[str]) -> Unreadable | None:

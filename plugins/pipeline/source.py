@@ -185,9 +185,11 @@ def _lines(source: SourceText, place: Location, shown: Location) -> tuple[tuple[
     """The line before, and the first lines of the place, numbered as they are shown."""
     if place.line is None or shown.line is None or not 0 < place.line <= len(source.lines):
         return ()
-    last = min(place.end_line or place.line, place.line + SHOWN_LINES - 1, len(source.lines))
-    first = place.line - 1 if shown.line > 1 and source.lines[place.line - 2].strip() else place.line
-    return tuple((number - place.line + shown.line, source.lines[number - 1]) for number in range(first, last + 1))
+    # Of a notebook what stands in its cells, not what takes the place of magics.
+    lines = source.lines if source.notebook is None else source.notebook.lines
+    last = min(place.end_line or place.line, place.line + SHOWN_LINES - 1, len(lines))
+    first = place.line - 1 if shown.line > 1 and lines[place.line - 2].strip() else place.line
+    return tuple((number - place.line + shown.line, lines[number - 1]) for number in range(first, last + 1))
 
 
 def _lines_of_cell(notebook: Notebook, place: Location) -> tuple[tuple[int, str], ...]:

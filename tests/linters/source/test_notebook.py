@@ -68,6 +68,16 @@ def test_a_message_names_lines_of_their_cell() -> None:
         ("x = (a\n% b)", "x = (a\n% b)"),
         ("x = '''\n%not magic\n'''", "x = '''\n%not magic\n'''"),
         ("await f()", "await f()"),
+        ("!pip install \\\n  jax\nx = 1", "pass\n\nx = 1"),
+        ("%env A=b \\\n  c", "pass\n"),
+        ("!cd a && \\\n  ls && \\\n  pwd\nx = 2", "pass\n\n\nx = 2"),
+        ("y = !ls \\\n  -l", "y = None\n"),
+        ("x: int = !ls", "x: int = None"),
+        ("  x = 1\n  y = 2", "x = 1\ny = 2"),
+        ("    %time x\n", "pass\n"),
+        ("x = 1 # what?\n!ls", "x = 1 # what?\npass"),
+        ("d = {\n 'a': 1, # ok?\n}\n!ls", "d = {\n 'a': 1, # ok?\n}\npass"),
+        ("x = 3 if True else \\\n  4\n!ls", "x = 3 if True else \\\n  4\npass"),
     ],
 )
 def test_what_only_ipython_understands_is_blanked(cell: str, shown: str) -> None:

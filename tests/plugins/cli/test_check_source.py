@@ -284,6 +284,12 @@ def notebook(*sources: str) -> str:
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"
 
 
+def test_a_cell_is_shown_as_it_is_written(cli: Run, put: Any) -> None:
+    put("n.ipynb", notebook("import jax", "%timeit -n 3 f(x)\ny = jax.tree_map(f, x)"))
+    said = cli("check", "n.ipynb").stdout
+    assert "1 | %timeit -n 3 f(x)" in said and "2 | y = jax.tree_map(f, x)" in said
+
+
 def test_notebooks(cli: Run, put: Any) -> None:
     unused = "y = 1  # contract-lint: ignore[tracer-branch] gone\n"
     path = put("n.ipynb", notebook("%matplotlib inline\nimport jax\nimport jax.numpy as jnp", BRANCH[33:], unused))

@@ -67,10 +67,10 @@ def facts(**changes: Any) -> dict[str, Any]:
 
 
 def found(
-    folder: Path, contract: str = CONTRACT, without: str = "", run: bool = False, **changes: Any
+    folder: Path, contract: str = CONTRACT, without: str = "", run: bool = False, hlo: str = HLO, **changes: Any
 ) -> list[Finding]:
     """Findings on a capture of one step; `changes` are keys of its facts, `without` is a file it lacks."""
-    program = gzip.compress(HLO.encode())
+    program = gzip.compress(hlo.encode())
     content = {
         "train/facts.json": json.dumps(facts(**changes)).encode(),
         "train/partitioned.hlo.txt.gz": program,
@@ -139,6 +139,19 @@ def test_another_mesh_is_the_cause_of_all_else(tmp_path: Path) -> None:
     assert roots(findings) == [("SHD214", "mesh.axes")]
     assert "runs on data=2 x fsdp=4, the contract promises data=4 x fsdp=2" in findings[0].message
     assert {finding.code for finding in findings} == {"SHD214", "SHD202"}
+
+
+PARTITIONED = "train/partitioned.hlo.txt.gz"
+
+
+def test_a_step_that_places_nothing_runs_on_one_device(tmp_path: Path) -> None:
+    """JAX compiles for one device then, whatever mesh `build` was given; of such a program nothing is partitioned."""
+    alone = HLO.replace(", num_partitions=8", "")
+    first, *others = found(tmp_path / "bad", hlo=alone, without=PARTITIONED)
+    assert (first.code, first.found, first.expected) == ("SHD214", "one device", "data=2 x fsdp=4")
+    assert first.evidence == ("state/params/w: placed nowhere", "batch/x: placed nowhere")
+    assert "NamedSharding(mesh" in (first.help or "") and all(not other.is_root for other in others)
+    assert "SHD214" not in {finding.code for finding in found(tmp_path / "good")}
 
 
 @pytest.mark.parametrize("mesh", ["{ fsdp: 4, data: 2 }", "{ data: 8 }"])

@@ -2,7 +2,8 @@
 
 ## What it does
 Compares the axes of the mesh that the captured program runs on, and how they lie across slices or hosts, with the
-target's mesh in the contract. Axes of size 1 do not count.
+target's mesh in the contract. Axes of size 1 do not count. Where no argument is placed
+and nothing in the step names the mesh, JAX compiles for one device, whatever mesh `build` was given.
 
 ## Why is this bad?
 Placements, collectives and bytes are those of a mesh. A program on another one says nothing about this contract, in
@@ -13,9 +14,17 @@ whichever way its figures compare.
 # the capture was made with data: 2, fsdp: 4
 mesh: { axes: { data: 4, fsdp: 2 } }
 ```
+```python
+# placed nowhere: one device does all the work
+args = (jax.ShapeDtypeStruct((64, 128), jnp.float32),)
+```
 
 ## Use instead
 Make the capture again, or let the step use the mesh that it is given.
+```python
+split = NamedSharding(mesh, P("data"))
+args = (jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=split),)
+```
 
 ## References
 - https://docs.jax.dev/en/latest/jax.html#jax.make_mesh
@@ -26,6 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ....contracts.finding import Finding
+from ....contracts.manifest import Leaf
+from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 
@@ -36,6 +47,15 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         return
     promised = _text(section.axes, section.dcn)
     found = "no mesh" if mesh is None else _text(mesh.axes, mesh.dcn)
+    unplaced: tuple[str, ...] = ()
+    advice = "make the capture again, or build the step on the mesh that it is given"
+    if mesh is not None and _is_alone(evidence):
+        found = _text({}, {})
+        unplaced = shown(f"{_name(leaf)}: placed nowhere" for leaf in evidence.facts.arguments if leaf.asked is None)
+        advice = (
+            "give the arguments of the step a sharding on the mesh that `build` gets: "
+            "jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, P(...)))"
+        )
     if promised == found:
         return
     own = any(entry.target == evidence.target and entry.mesh is not None for entry in evidence.contract.targets)
@@ -47,8 +67,20 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         key=key,
         expected=promised,
         found=found,
-        help="make the capture again, or build the step on the mesh that it is given",
+        evidence=unplaced,
+        help=advice,
     )
+
+
+def _is_alone(evidence: StepEvidence) -> bool:
+    """Whether the program runs on one device: then nothing is partitioned. Of several slices with one device each, the
+    optimised program is one slice's."""
+    module = evidence.step.partitioned or evidence.step.optimized
+    return module is not None and module.num_partitions * module.replica_count == 1
+
+
+def _name(leaf: Leaf) -> str:
+    return f"{leaf.argument}/{leaf.path}" if leaf.path else leaf.argument
 
 
 def _text(axes: Mapping[str, int], dcn: Mapping[str, int]) -> str:

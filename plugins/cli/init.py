@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ NOTHING_WRITTEN = (
     "no contract was written: make the step smaller (--arg), or name a --target with more devices or memory"
 )
 """What is said of a step that does not fit a device."""
+
+if TYPE_CHECKING:
+    from ..pipeline.report import Report
 
 
 @click.command("init")
@@ -116,12 +119,23 @@ def command(
     if not report.contracts:
         click.echo(f"\n{folded(NOTHING_WRITTEN, err=False)}")
         return code
+    for line in _accepted(report):
+        click.echo(folded(line, "    ", err=False))
     ran = any(tables.run is not None for tables in report.tables)
     without = "" if ran else " (the step was not run, its last lines say why)"
     name = shlex.quote(file.as_posix())
     said = f"wrote {file.as_posix()}{without}; read it, then: contract-lint verify {name}{' --run' * ran}"
     click.echo(f"\n{folded(said, err=False)}")
     return code
+
+
+def _accepted(report: Report) -> list[str]:
+    """What the contract accepts so that it passes, for the reader to mend or to give a reason for."""
+    found = [root.finding for root in report.roots() if root.finding.status == "accepted"]
+    if not found:
+        return []
+    lines = [f"  {each.code} {each.name}: {each.message}" + (f"; {each.help}" if each.help else "") for each in found]
+    return ["\naccepted as found, so that the contract passes; mend each, or give your reason in `deviations`:", *lines]
 
 
 def _argument(text: str, option: str = "") -> tuple[str, Any]:

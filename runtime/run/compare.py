@@ -15,8 +15,14 @@ after it (in the manner of Vignes' CESTAC method, Math. Comput. Simul. 35, 1993,
 Moved inputs do not change the order of a sum, which a mesh does. A sum of n terms in an arithmetic of unit roundoff v
 is off by about sqrt(n) v times the sum of their sizes, where rounding errors are independent of mean zero (Higham &
 Mary, SIAM J. Sci. Comput. 41, 2019, A2815-A2835; the bound without probability has n in the place of sqrt(n)). Both
-orders are off by that much. n and v are those of the longest sum behind a loss or metric on one device; of an array of
-many elements the norm averages, s shows as much, and n counts as 1.
+orders are off by that much. n and v are those of the longest sum behind a loss or metric on one device, and of the sum
+that a gradient itself is: of each element of a bias's gradient that is the same sum, so that the norm averages nothing.
+Of the sums that its terms are made of it does, and s shows as much.
+
+Independent errors of mean zero they are no more where n v >= 1: a partial sum of n terms of one sign and size then
+stands still, because each further term is rounded away. In less than float32 that takes few terms (256 in bfloat16);
+such a sum has no bound, may be off by all of its size, and is not judged. Float32 needs 16 million, and XLA adds it up
+in a tree.
 
 A value of few elements can be right by luck on one device, so there the larger of both estimates stands.
 """
@@ -37,6 +43,8 @@ Role = Literal["loss", "metric", "gradient", "first_moment"]
 FEW = 64
 """Up to so many elements, one run's error is no dependable estimate."""
 MARGIN, SLACK = 4.0, 8.0
+SINGLE = 2.0**-24
+"""Unit roundoff of float32."""
 DOUBLE = 2.0**-53
 """Unit roundoff of float64. A step that computes in it is its own twin, and their difference measures no rounding."""
 
@@ -57,6 +65,11 @@ class LongestSum:
 
     terms: int = 1
     roundoff: float = 0.0
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether a partial sum may grow so large that a further term no longer changes it."""
+        return self.roundoff > SINGLE and self.terms * self.roundoff >= 1
 
     @property
     def error(self) -> float:
@@ -95,6 +108,13 @@ def judge(role: Role, path: str, runs: Runs, roundoff: float, longest: LongestSu
     finite = all(np.isfinite(a.astype(np.float64)).all() for a in (runs.one, reference, *runs.moved))
     if not finite:
         return NOT_FINITE_EITHER
+    if runs.twin is None and longest.stands_still:
+        return (
+            f"each element is a sum of {longest.terms:,} terms, rounded after each to a unit of "
+            f"{_power(longest.roundoff)}; it may stand still after {round(1 / longest.roundoff):,} and has no bound: "
+            "sum in float32, or have the step compared in float32 (`reference_args` of the step in the contract, such "
+            "as { compute: float32 })"
+        )
     roundoff = max(roundoff, roundoff_of(runs.sharded.dtype))
     size = norm2(reference)
     moved = max((norm2(_difference(m, runs.one)) for m in runs.moved), default=0.0)

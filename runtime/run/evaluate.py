@@ -19,7 +19,7 @@ from ..watch.transfers import quiet
 from .compare import LongestSum, Role, roundoff_of
 from .functions import ValueFunctions, context_of, in_place
 from .narrow import narrow_arithmetic, product_dtype
-from .sums import longest_sum
+from .sums import longest_sum, own_sum
 from .values import HostValue, key_of, place
 
 FIRST_MOMENTS = frozenset({"mu", "trace", "momentum", "first_moment", "exp_avg"})
@@ -35,7 +35,7 @@ class Evaluation:
 
     `narrow`: for each of the functions `loss_and_grads` and `fn` the first arithmetic below float64 in it, if any.
     `product`: the dtype of the matrix products (the narrowest), of which the bound takes the roundoff. `longest`: the
-    longest sum behind each loss and metric.
+    longest sum behind each loss and metric, and the one that each gradient and first moment is.
     """
 
     values: dict[tuple[Role, str], np.ndarray] = field(default_factory=dict)
@@ -69,7 +69,9 @@ def evaluate(
         result.narrow = {name: narrow_arithmetic(jaxpr, paths) for name, jaxpr in jaxprs.items()}
         result.product = product_dtype(next(iter(jaxprs.values())))
         result.values, result.not_judged, outputs = _outputs(step, functions, args, kwargs)
-        result.longest = {key: longest_sum(jaxprs[name], position) for key, (name, position) in outputs.items()}
+        for key, (name, position) in outputs.items():
+            behind = own_sum if key[0] in ("gradient", "first_moment") else longest_sum
+            result.longest[key] = behind(jaxprs[name], position)
         for index in range(moves):
             shifted = moved(values, roundoff_of(jnp.dtype(result.product)), index)
             result.moved.append(_outputs(step, functions, *place(step, shifted, mesh, wide))[0])
@@ -97,7 +99,7 @@ def _whole(array: np.ndarray) -> bool:
 def _outputs(
     step: NormalisedStep, functions: ValueFunctions, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[dict[tuple[Role, str], np.ndarray], dict[str, int], dict[tuple[Role, str], tuple[str, int]]]:
-    """(values to judge, kind -> number of what is not judged, loss or metric -> function and flat output it is).
+    """(values to judge, kind -> number of what is not judged, value -> function and flat output it is).
 
     Outputs count from the last, -1: what `nnx.jit` hands back beside them stands before.
     """
@@ -109,20 +111,22 @@ def _outputs(
         loss, grads = returned
         found["loss", "loss"] = _host(loss)
         outputs["loss", "loss"] = "loss_and_grads", -len(jax.tree.leaves(returned))
-        for path, leaf in jax.tree_util.tree_flatten_with_path(grads)[0]:
+        flat = jax.tree_util.tree_flatten_with_path(grads)[0]
+        for position, (path, leaf) in enumerate(flat):
             if leaf.dtype == jax.dtypes.float0:
                 other["gradients of integers"] = other.get("gradients of integers", 0) + 1
             else:
                 found["gradient", joined(path)] = _host(leaf)
+                outputs["gradient", joined(path)] = "loss_and_grads", position - len(flat)
     judged, more = split_outputs(step, out)
     other |= more
     leaves = jax.tree_util.tree_flatten_with_path(out)[0]
     positions = {joined(path) or OUTPUT: position - len(leaves) for position, (path, _) in enumerate(leaves)}
+    in_state = {_in_state(path, out): position - len(leaves) for position, (path, _) in enumerate(leaves)}
     for (role, path), value in judged.items():
         key = role, f"fn/{path}" if (role, path) in found else path
         found[key] = value
-        if role in ("loss", "metric"):
-            outputs[key] = "fn", positions[path]
+        outputs[key] = "fn", (in_state if role == "first_moment" else positions)[path]
     for name, value in in_place(step, args, kwargs).items():
         for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
             kind = _state_kind(path, leaf)
@@ -147,7 +151,7 @@ def split_outputs(
                 continue
             kind = _state_kind(path, leaf)
             if kind is None:
-                found["first_moment", joined(path[1:] if isinstance(out, tuple | list) else path)] = _host(leaf)
+                found["first_moment", _in_state(path, out)] = _host(leaf)
                 continue
         elif leaf.size <= METRIC_MAX:
             # `loss`, or `learning/loss` as a logger wants it.
@@ -159,6 +163,11 @@ def split_outputs(
             kind = "large outputs"
         other[kind] = other.get(kind, 0) + 1
     return found, other
+
+
+def _in_state(path: Sequence[Any], out: Any) -> str:
+    """The path of a leaf within what is carried on."""
+    return joined(path[1:] if isinstance(out, tuple | list) else path)
 
 
 def _state_kind(path: Sequence[Any], leaf: Any) -> str | None:

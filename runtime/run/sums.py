@@ -1,4 +1,10 @@
-"""How many terms the longest sum behind a value has: by that much may the order of a sum move it."""
+"""How many terms a sum behind a value has: by that much may the order of the sum move it.
+
+XLA adds up the terms of a matrix product in float32 where they are narrower. On a CPU it rounds the partial sums of any
+other sum to the type of that sum, one after the other: of `reduce_sum` (the gradient of a bias is one, over batch,
+height and width), of scattered additions (the gradient of an embedding), and of what a loop carries. `jnp.sum` converts
+to float32 first; the gradient of a broadcast does not.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +15,21 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..jaxpr import open_jaxpr, subjaxprs
-from .compare import ONE_TERM, LongestSum, roundoff_of
+from .compare import ONE_TERM, SINGLE, LongestSum, roundoff_of
 from .narrow import equations
 
-SINGLE = 2.0**-24
-"""Unit roundoff of float32, in which XLA accumulates what is narrower."""
 _LOOPS = ("scan", "while")
+_PRODUCTS = ("dot_general", "conv_general_dilated")
+_SCATTERED = ("scatter-add", "scatter_add")
+_PASSED_ON = frozenset(
+    (
+        *("convert_element_type", "reshape", "transpose", "squeeze", "expand_dims", "copy", "copy_p", "neg", "rev"),
+        *("sharding_constraint", "reshard", "optimization_barrier", "device_put", "stop_gradient", "pvary", "psum"),
+        *("psum_invariant", "add", "add_any", "sub", "mul", "div", "pad", "concatenate", "slice", "reduce_sum"),
+        "dynamic_update_slice",
+    )
+)
+"""What hands a gradient on, or adds, scales and joins gradients: of a sum of sums each counts."""
 
 
 def longest_sum(closed: Any, output: int) -> LongestSum:
@@ -24,6 +39,48 @@ def longest_sum(closed: Any, output: int) -> LongestSum:
     a conditional counts where anything of it is needed.
     """
     return _Slices().longest(open_jaxpr(closed), frozenset([output]))[0]
+
+
+def own_sum(closed: Any, output: int) -> LongestSum:
+    """Of the sums whose result an output of a jaxpr is, scaled, added to others and moved, the one that rounding can
+    move most. What the terms are made of does not count."""
+    jaxpr = open_jaxpr(closed)
+    return _own(jaxpr, jaxpr.outvars[output], set())
+
+
+def _own(jaxpr: Any, value: Any, seen: set[int]) -> LongestSum:
+    """Of the sums that a value of a jaxpr is the result of; each value is looked at once."""
+    made = {id(out): (eqn, position) for eqn in jaxpr.eqns for position, out in enumerate(eqn.outvars)}
+    found, pending = ONE_TERM, [value]
+    while pending:
+        now = pending.pop()
+        if id(now) in seen or id(now) not in made:
+            continue
+        seen.add(id(now))
+        eqn, position = made[id(now)]
+        found = max([found, *_made_by(eqn, position)], key=_error)
+        if eqn.primitive.name in _PASSED_ON:
+            # A scale is one number; it is no sum of gradients.
+            pending += [given for given in eqn.invars if given.aval.size > 1 or now.aval.size == 1]
+            continue
+        for sub in subjaxprs(eqn):
+            # The outputs of a loop or a call are those of the jaxpr in it.
+            if eqn.primitive.name not in _SCATTERED and len(sub.outvars) == len(eqn.outvars):
+                found = max(found, _own(sub, sub.outvars[position], seen), key=_error)
+    return found
+
+
+def _made_by(eqn: Any, position: int) -> Iterator[LongestSum]:
+    """The sums of which an output of an equation is the result."""
+    if eqn.primitive.name == "scan":
+        carried = position < eqn.params["num_carry"]
+        terms = [(eqn.params["length"], eqn.outvars[position].aval)] if carried else []
+    else:
+        terms = _terms(eqn)
+    for number, aval in terms:
+        if number > 1 and _is_floating(aval):
+            exact = roundoff_of(aval.dtype)
+            yield LongestSum(number, min(exact, SINGLE) if eqn.primitive.name in _PRODUCTS else exact)
 
 
 class _Slices:
@@ -72,9 +129,13 @@ def _called(eqn: Any) -> Any:
 def _sums(eqn: Any) -> Iterator[LongestSum]:
     """The sums that an equation makes itself."""
     for terms, aval in _terms(eqn):
-        dtype = getattr(aval, "dtype", None)
-        if terms > 1 and dtype is not None and jnp.issubdtype(dtype, jnp.floating):
-            yield LongestSum(terms, min(roundoff_of(dtype), SINGLE))
+        if terms > 1 and _is_floating(aval):
+            yield LongestSum(terms, min(roundoff_of(aval.dtype), SINGLE))
+
+
+def _is_floating(aval: Any) -> bool:
+    dtype = getattr(aval, "dtype", None)
+    return dtype is not None and jnp.issubdtype(dtype, jnp.floating)
 
 
 def _terms(eqn: Any) -> Iterator[tuple[int, Any]]:
@@ -88,6 +149,11 @@ def _terms(eqn: Any) -> Iterator[tuple[int, Any]]:
     elif name == "dot_general":
         (contracted, _), _ = eqn.params["dimension_numbers"]
         yield math.prod(first.shape[axis] for axis in contracted), first
+    elif name in _SCATTERED:
+        # So many updates may fall on one element: all of them where the indices say nothing else.
+        updates = eqn.invars[2].aval
+        window = math.prod(updates.shape[axis] for axis in eqn.params["dimension_numbers"].update_window_dims)
+        yield math.prod(updates.shape) // max(1, window), first
     elif name == "scan":
         # What is stacked has one dimension more outside than in the body. JAX 0.12 no longer counts what is carried.
         for outside, inside in zip(eqn.outvars, open_jaxpr(eqn.params["jaxpr"]).outvars, strict=True):

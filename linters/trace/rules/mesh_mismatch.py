@@ -2,8 +2,8 @@
 
 ## What it does
 Compares the axes of the mesh that the captured program runs on, and how they lie across slices or hosts, with the
-target's mesh in the contract. Axes of size 1 do not count. Where no argument is placed
-and nothing in the step names the mesh, JAX compiles for one device, whatever mesh `build` was given.
+target's mesh in the contract. Axes of size 1 do not count. Where no argument is placed and nothing in the step names
+the mesh, JAX compiles for one device, whatever mesh `build` was given.
 
 ## Why is this bad?
 Placements, collectives and bytes are those of a mesh. A program on another one says nothing about this contract, in

@@ -84,6 +84,52 @@ def test_without_a_twin_a_sum_in_another_order_is_clean() -> None:
     assert outcome(added(8) * np.float32(1 - 1 / 4096), longest) > 10
 
 
+def added_in_bfloat16(terms: np.ndarray, shards: int) -> np.ndarray:
+    """Sums of the rows, each partial sum rounded: in each shard one after the other, then over the shards."""
+    import ml_dtypes
+
+    parts = terms.astype(ml_dtypes.bfloat16).reshape(shards, -1, terms.shape[1])
+    while parts.ndim > 1:
+        total = parts[..., 0, :] if parts.ndim == 3 else parts[0]
+        for index in range(1, parts.shape[-2]):
+            total = total + (parts[..., index, :] if parts.ndim == 3 else parts[index])
+        parts = total
+    return parts
+
+
+@pytest.mark.parametrize("sign", [0.0, 1.0])
+def test_a_gradient_that_is_a_short_sum_in_bfloat16_is_judged(sign: float) -> None:
+    """128 terms, of one sign or both, in one order on one device and in another on eight."""
+    brain = 2.0**-8
+    for seed in range(10):
+        terms = np.random.default_rng(seed).normal(size=(128, 32))
+        terms = np.abs(terms) if sign else terms
+        one, eight = added_in_bfloat16(terms, 1), added_in_bfloat16(terms, 8)
+
+        def outcome(sharded: np.ndarray, one: np.ndarray = one) -> float:
+            found = judge("gradient", "bias", Runs(sharded, one, None, []), brain, LongestSum(128, brain))
+            assert not isinstance(found, str) and found.ratio is not None
+            return found.ratio
+
+        assert outcome(eight) <= 1
+        for factor in (0.5, 2):
+            assert outcome((factor * eight.astype(np.float32)).astype(eight.dtype)) > 1
+
+
+def test_a_sum_that_may_stand_still_is_not_judged() -> None:
+    """Beyond 256 terms of one size a partial sum in bfloat16 no longer grows: 1,024 ones add up to 256."""
+    ones = added_in_bfloat16(np.ones((1024, 2)), 1)
+    assert ones.astype(float).tolist() == [256.0, 256.0]
+    brain = 2.0**-8
+    given = Runs(added_in_bfloat16(np.ones((1024, 2)), 8), ones, None, [])
+    outcome = judge("gradient", "bias", given, brain, LongestSum(1024, brain))
+    assert isinstance(outcome, str) and "1,024 terms" in outcome and "after 256" in outcome and "float32" in outcome
+    assert not isinstance(judge("gradient", "bias", given, brain, LongestSum(255, brain)), str)
+    assert not isinstance(judge("loss", "loss", given, U, LongestSum(1 << 25, U)), str), "float32 is added in a tree"
+    twin = Runs(given.sharded, given.one, np.full(2, 1024.0), [])
+    assert isinstance(judge("gradient", "bias", twin, brain, LongestSum(1024, brain)), str), "all of it is rounding"
+
+
 def test_with_a_twin_no_order_of_a_sum_is_excused() -> None:
     given = runs(rounded(TRUE, 4))
     assert judge("gradient", "w", given, U, LongestSum(1 << 20, U)) == judge("gradient", "w", given, U)

@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from contract_lint.runtime.run.sums import longest_sum
+from contract_lint.runtime.run.sums import longest_sum, own_sum
 
-SINGLE, DOUBLE = 2.0**-24, 2.0**-53
+SINGLE, DOUBLE, BRAIN = 2.0**-24, 2.0**-53, 2.0**-8
 
 
 def accumulated(x: Any) -> Any:
@@ -73,3 +73,61 @@ def test_a_jaxpr_that_is_called_very_often_is_looked_at_once() -> None:
     for _ in range(40):
         called = jax.jit(lambda x, inner=called: inner(x) + inner(x))
     assert longest_sum(jax.make_jaxpr(called)(jnp.ones(40)), 0).terms == 40
+
+
+def convolved(p: Any, x: Any) -> Any:
+    weight, bias, scale = p
+    layout = ("NHWC", "HWIO", "NHWC")
+    out = jax.lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=layout) + bias
+    return jnp.sum(jnp.tanh(out.astype(jnp.bfloat16) * scale).astype(jnp.float32))
+
+
+def embedded(table: Any, tokens: Any) -> Any:
+    return jnp.sum(jnp.tanh(table[tokens]).astype(jnp.float32))
+
+
+def tied(weight: Any, x: Any) -> Any:
+    """One weight in every round of a loop: its gradient is what the backward loop carries."""
+    return jnp.sum(jax.lax.scan(lambda c, _: (jnp.tanh(c * weight), None), x, length=5)[0].astype(jnp.float32))
+
+
+def stacked(biases: Any, x: Any) -> Any:
+    """A bias for each round: a sum inside of the loop, over 6 rows."""
+    return jnp.sum(jax.lax.scan(lambda c, bias: (jnp.tanh(c + bias), None), x, biases)[0].astype(jnp.float32))
+
+
+def narrow(*shape: int) -> Any:
+    return jax.ShapeDtypeStruct(shape, "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("loss", "parameters", "given", "sums"),
+    [
+        (
+            convolved,
+            (narrow(3, 3, 2, 4), narrow(4), narrow(4)),
+            narrow(2, 8, 6, 2),
+            # A weight's gradient is a product, added up in float32.
+            [(1, 0.0), (96, BRAIN), (96, BRAIN)],
+        ),
+        (embedded, narrow(10, 4), jax.ShapeDtypeStruct((3, 7), "int32"), [(21, BRAIN)]),
+        (tied, narrow(4), narrow(6, 4), [(6, BRAIN)]),
+        (stacked, narrow(5, 4), narrow(6, 4), [(6, BRAIN)]),
+    ],
+)
+def test_the_sum_that_a_gradient_is(loss: Any, parameters: Any, given: Any, sums: list[tuple[int, float]]) -> None:
+    """Each partial sum of a half-precision sum that is no product is rounded; those before and after do not count."""
+    jaxpr = jax.make_jaxpr(jax.jit(jax.grad(loss)))(parameters, given)
+    found = [own_sum(jaxpr, position) for position in range(len(sums))]
+    assert [(each.terms, each.roundoff) for each in found] == sums
+    assert [own_sum(jaxpr, position - len(sums)) for position in range(len(sums))] == found
+
+
+def test_a_scale_is_no_sum_of_a_gradient() -> None:
+    """Clipped by the norm of 64 elements: the gradient of a row of 4 is still a sum of 6."""
+
+    def clipped(bias: Any, x: Any) -> Any:
+        grad = jax.grad(lambda bias: jnp.sum(jnp.tanh(x + bias).astype(jnp.float32)))(bias)
+        return grad * (1 / jnp.sqrt(jnp.sum(x.astype(jnp.float32) ** 2))).astype(grad.dtype)
+
+    assert own_sum(jax.make_jaxpr(clipped)(narrow(4), narrow(6, 4)), 0).terms == 6

@@ -9,6 +9,7 @@ from types import TracebackType
 
 from ..contracts.finding import Location
 from ..contracts.manifest import Frame, Phase, StepError
+from .described import needs_a_real_device, no_real_device
 from .frames import FramePaths
 from .request import StepFailure
 
@@ -71,7 +72,7 @@ def recognise(error: BaseException, paths: FramePaths, phase: Phase) -> StepErro
     `frames` is empty where no user code was on the stack, as for the placement of an argument.
     """
     files = _files(error.__traceback__)
-    kind = None if broken_compiler(error) else _kind(error, files, phase)
+    kind = None if broken_compiler(error) or _on_described(error, files) else _kind(error, files, phase)
     if kind is None:
         return None
     message = _clean(_text(error), paths, REPORT_MAX if kind == "out-of-memory" else MESSAGE_MAX)
@@ -140,10 +141,16 @@ def failure(error: BaseException, paths: FramePaths, doing: str, key: tuple[str,
         place = Location(paths.printed(error.filename), error.lineno, error.offset)
         return StepFailure(f"{doing} failed: {type(error).__name__}: {error.msg}", place, key=key)
     frames = paths.of_traceback(error.__traceback__)
+    if _on_described(error, _files(error.__traceback__)):
+        return no_real_device(doing, frames, key)
     lines = [f"{doing} failed: {describe(error, paths)}"]
     lines += _stack(frames)
     place = Location(frames[0].path, frames[0].line, frames[0].column) if frames else None
     return StepFailure("\n".join(lines), place, key=key)
+
+
+def _on_described(error: BaseException, files: Sequence[str]) -> bool:
+    return bool(files) and bool(_JAX.search(files[-1])) and needs_a_real_device(error, _text(error))
 
 
 def describe(error: BaseException, paths: FramePaths) -> str:

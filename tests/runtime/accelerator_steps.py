@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.experimental import io_callback
 from jax.sharding import AxisType, NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -104,3 +105,24 @@ def unknown_option() -> Any:
 
 def unreadable_value() -> Any:
     return with_option("xla_dump_max_hlo_modules", "many")
+
+
+def puts_a_value(mesh: Any) -> Any:
+    """Parameters as they would be on a machine that has such devices."""
+    weights = jax.device_put(np.ones((128, 128), np.float32), NamedSharding(mesh, P()))  # at: put
+    return types.SimpleNamespace(fn=_update, args=(weights, _placed(mesh, (64, 128), mesh.axis_names)))
+
+
+def computes_a_value(mesh: Any) -> Any:
+    def initialised() -> Any:
+        return jax.jit(lambda: jnp.zeros((128, 128)), out_shardings=NamedSharding(mesh, P()))()  # at: computed
+
+    return types.SimpleNamespace(fn=_update, args=(initialised(), _placed(mesh, (64, 128), mesh.axis_names)))
+
+
+def computes_on_the_host(mesh: Any) -> Any:
+    """Shapes for the step; what `build` itself needs to know is computed on the host."""
+    with jax.default_device(jax.devices("cpu")[0]):
+        rows = int(jnp.sum(jnp.ones(64)))
+    weights = jax.eval_shape(lambda: jnp.zeros((128, 128)))
+    return types.SimpleNamespace(fn=_update, args=(weights, _placed(mesh, (rows, 128), mesh.axis_names)))

@@ -95,6 +95,27 @@ def test_a_step_that_calls_the_host_compiles(tmp_path: Path, target: str) -> Non
     assert opcodes.count("custom-call" if target == CUDA else "send") >= 3
 
 
+@pytest.mark.parametrize("target", [TPU, CUDA])
+@pytest.mark.parametrize(("name", "mark"), [("puts_a_value", "put"), ("computes_a_value", "computed")])
+def test_a_value_on_a_device_that_is_only_described(tmp_path: Path, target: str, name: str, mark: str) -> None:
+    needs(target.partition(":")[0])
+    mesh = MeshRequest(axes={"data": 8})
+    failure = run_child(request_for(tmp_path / "bad", target, [name], mesh), timeout=TIMEOUT).failure
+    assert failure is not None and failure.line is not None, failure
+    assert SOURCE[failure.line - 1].endswith(f"# at: {mark}")
+    assert failure.message.startswith(
+        f"`accelerator_steps:{name}` makes a value on a device of the target, which is only"
+    )
+    assert failure.help is not None and "jax.eval_shape" in failure.help and 'jax.devices("cpu")' in failure.help
+    assert "Executable" not in failure.message and "UNIMPLEMENTED" not in failure.message
+
+
+def test_shapes_for_the_step_and_values_on_the_host(tmp_path: Path) -> None:
+    needs("cuda")
+    found = compiled(tmp_path / "good", CUDA, ["computes_on_the_host"], MeshRequest(axes={"data": 8}))
+    assert found.steps["computes_on_the_host"].facts.error is None
+
+
 def test_two_slices(tmp_path: Path) -> None:
     """The data-centre axis is the slice's; within a slice neighbours are neighbours."""
     needs("tpu")

@@ -22,6 +22,7 @@ from .participants import PAIRED, Participants, device_count, named_mesh, partic
 from .replica_groups import Groups
 from .slices import crosses_slices, slices_of, transfer_groups, transfer_kind
 from .transfers import KINDS, Part, Transfer, is_asynchronous, nearest, transfer
+from .uncollected import uncollected
 
 LEDGER_SCHEMA = 1
 _TOTALLED = ("count", "elements", "operand_bytes", "result_bytes", "ring_bytes")
@@ -188,6 +189,7 @@ def collective_instructions(module: HloModule) -> list[Instruction]:
     ]
 
 
+@uncollected
 def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
     """Every collective of the module, loops multiplied; an async pair or chain is one row.
 

@@ -13,6 +13,7 @@ from .instruction import Instruction
 from .shape import Shape, parse_shape
 from .text.attributes import integer, read_attributes
 from .text.index import IndexedComputation, index_text
+from .uncollected import uncollected
 
 __all__ = ["Computation", "HloModule", "Instruction", "Shape", "parse_hlo"]
 
@@ -324,6 +325,7 @@ class HloModule:
         return f"<HloModule {self.name}>"
 
 
+@uncollected
 def parse_hlo(text_or_bytes: str | bytes, path: str = "") -> HloModule:
     """HLO text, an HloModuleProto or HloProto, either of them gzipped, as a module; `path` is for messages only.
 

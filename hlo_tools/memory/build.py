@@ -15,6 +15,7 @@ from ..proto import HloProto, InstructionProto, ModuleProto
 from ..roles import TensorClass, classify
 from ..scope import scope_of
 from ..shape import Shape
+from ..uncollected import uncollected
 from .actions import actions
 from .buffer import Buffer
 from .copies import copies_of
@@ -28,6 +29,7 @@ SMALL = 1000
 _ARGUMENT_CLASS: dict[TensorClass, BufferClass] = {"parameter": "parameter", "optimizer_slot": "optimizer_slot"}
 
 
+@uncollected
 def memory(proto: HloProto | None, module: HloModule | None = None, facts: StepFacts | None = None) -> MemoryLedger:
     """The ledger of a compiled step.
 

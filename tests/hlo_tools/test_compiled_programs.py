@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from contract_lint.contracts.manifest import Leaf, StepFacts
 from contract_lint.hlo_tools.heap import replay, schedule_positions
-from contract_lint.hlo_tools.memory import MemoryLedger, memory
+from contract_lint.hlo_tools.memory import Buffer, MemoryLedger, memory
 from contract_lint.hlo_tools.module import Computation, HloModule, Instruction, parse_hlo
 from contract_lint.hlo_tools.proto import HloProto, parse_proto
 from contract_lint.hlo_tools.proto_module import ProtoModule
@@ -147,6 +147,47 @@ def test_state_is_counted_by_class_without_a_capture(dumps: Path, name: str, slo
     assert ledger.by_class["optimizer_slot"] == slots * PARAMETER_BYTES
     assert ledger.state_bytes == (1 + slots) * PARAMETER_BYTES + 4
     assert ledger.by_class.get("unknown", 0) <= 0.05 * ledger.peak_bytes
+
+
+PASSING = {"activation_temporary", "collective", "layout_copy"}
+"""What a value of one layer may be: made, gathered, or brought into another order."""
+STATE = {(LAYERS, INPUT, WIDTH), (INPUT, WIDTH // 4)}
+"""One device's shapes of the two parameters, and so of their slots and gradients."""
+
+
+def truth(buffer: Buffer) -> set[str]:
+    """The classes a buffer of the training steps can have, by where it stands and the shape it was planted with."""
+    dims = tuple(int(size) for size in buffer.shape.partition("[")[2].partition("]")[0].split(",") if size)
+    if "/params/" in f"/{buffer.scope}/" and buffer.source is None and buffer.first == 0:
+        return {"parameter"}
+    if {"mu", "nu"} & set(buffer.scope.split("/")):
+        return {"optimizer_slot"}
+    if buffer.class_ == "output":
+        return {"output"} if dims in STATE or buffer.bytes < 100 else set()
+    if dims in STATE:
+        return {"gradient"}
+    if dims == (LAYERS, ROWS, INPUT):
+        return {"activation_saved"}
+    return {"input"} if buffer.scope in ("b", "batch") else PASSING
+
+
+@pytest.mark.parametrize("name", ["momentum", "not_donated", "no_remat", "adam_microbatched"])
+def test_every_buffer_that_was_planted_has_its_class(dumps: Path, name: str) -> None:
+    """All but scalars and constants, and together at least 95 % of the peak."""
+    ledger = ledger_of(dumps, name)
+    large = [buffer for buffer in ledger.buffers if buffer.bytes >= 1024]
+    wrong = [(b.name, b.shape, b.class_) for b in large if b.class_ not in truth(b)]
+    assert wrong == []
+    assert sum(buffer.bytes for buffer in large) >= 0.95 * ledger.peak_bytes
+    assert ledger.by_class.get("unknown", 0) <= 0.05 * ledger.peak_bytes
+
+
+def test_what_recomputing_frees(dumps: Path) -> None:
+    """Within 20 % of what it freed when it was done."""
+    ledger = ledger_of(dumps, "no_remat")
+    (action,) = (each for each in ledger.actions if each.kind == "recompute")
+    freed = ledger.peak_bytes - ledger_of(dumps, "momentum").peak_bytes
+    assert abs(action.frees_bytes - freed) <= 0.2 * freed
 
 
 def test_what_remat_saves_and_what_it_does_not(dumps: Path) -> None:

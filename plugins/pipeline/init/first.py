@@ -18,6 +18,7 @@ from ..report import Report
 from .bound import bound
 from .draft import REVIEW, draft
 from .look import Look, Looked
+from .module_path import module_path, relative
 from .unfit import unfit
 from .yaml_text import yaml_text
 
@@ -44,7 +45,8 @@ def first_contract(
 ) -> Report:
     """Build the step of `entry` (`module:function`) for `target`, compile and run it, and write down what it does.
 
-    The contract is written to `out`; `path`, folders for `sys.path`, is noted relative to it. `mesh` is axis -> size;
+    The contract is written to `out`; `path`, folders for `sys.path`, is noted relative to it, and so is the working
+    folder where the module lies there and the contract elsewhere. `mesh` is axis -> size;
     without it a build function that wants a mesh gets one axis `data` over all devices. `reference_args` go into the
     contract as they are; `config` and `bindings` as in `bound`. With `run`, a target that executes runs the step as
     `verify --run` does. Findings on the step itself become deviations to review, so that the contract passes as it
@@ -53,12 +55,13 @@ def first_contract(
     Raises ContractLintError for a step that cannot be built, traced or compiled, and for a file that cannot be written.
     """
     tell = say or (lambda _: None)
-    look = Look(entry, out, target, args or {}, reference_args or {}, path, mesh, python, timeout)
+    folders = module_path(entry, out, path, Path.cwd())
+    look = Look(entry, out, target, args or {}, reference_args or {}, folders, mesh, python, timeout)
     with temporary_folder() as folder:
         looked = look.at_the_step(folder, run, tell)
         step: dict[str, Any] = {"entry": entry}
-        if path:
-            step["path"] = [Path(os.path.relpath(each, out.parent)).as_posix() for each in path]
+        if folders:
+            step["path"] = relative(folders, out)
         if args:
             step["args"] = dict(args)
         if reference_args:

@@ -47,7 +47,7 @@ class Look:
     target: str
     args: Mapping[str, Any]
     reference_args: Mapping[str, Any]
-    path: Sequence[str]
+    path: Sequence[Path]
     mesh: Mapping[str, int] | None
     python: str | None
     timeout: float | None
@@ -109,7 +109,7 @@ class Look:
                 StepRequest(
                     name=STEP,
                     entry=self.entry,
-                    path=[str(Path(each).resolve()) for each in self.path],
+                    path=[str(each.resolve()) for each in self.path],
                     fallback_path=[] if self.path else [str(self.out.resolve().parent), str(root)],
                     args=dict(self.args),
                     reference_args=dict(self.reference_args),

@@ -73,7 +73,7 @@ class StepCapture:
             raise StepFailure(error.message, Location(frame.path, frame.line, frame.column), error.help) from None
         except BaseException as error:  # SystemExit and the like end the user's code here, not this process
             ours = self.target.compiler_options(self.folder)
-            refused = refused_option(error, self.target.name, name, ours)
+            refused = refused_option(error, name, ours)
             known = refused or recognise(error, self.paths, name)
             self.error = known and self._placed(known)
             if refused is None and broken_compiler(error):

@@ -16,7 +16,7 @@ _NOISE = re.compile(
     |Logging\ before\ InitGoogle
     |cudart_stub\.cc|Could\ not\ find\ cuda\ drivers|failed\ call\ to\ cuInit|cuda_(?:diagnostics|executor)\.cc
     |Unable\ to\ register\ cu(?:DNN|BLAS|FFT)|[Cc]omputation.placer\ already\ registered
-    |Failed\ to\ find\ host\ bounds|could\ not\ determine\ TPU
+    |^Extension\ modules:\ |Failed\ to\ find\ host\ bounds|could\ not\ determine\ TPU
     """,
     re.X,
 )

@@ -30,6 +30,8 @@ JAX_ALLOWED = (
     "JAX_THREEFRY_PARTITIONABLE",
     "JAX_USE_SHARDY_PARTITIONER",
 )
+OPTIONS_OF_COMPILERS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
+"""Variables people set to change what is compiled. They stay out too, and that is said."""
 _COMPILER_VARIABLE = re.compile(
     r"(?:JAX|XLA|TF|TPU|LIBTPU|PJRT|ALLOW_MULTIPLE_LIBTPU)_|CUDA_VISIBLE_DEVICES$|PYTHONHASHSEED$"
 )

@@ -12,7 +12,7 @@ from ...runtime.contract import capture_contract
 from ...runtime.launch import DEFAULT_TIMEOUT
 from ...runtime.targets import Effort
 from ...runtime.targets import target as parse_target
-from .targets import chosen_targets, require_jax
+from .targets import chosen_targets, note_options, require_jax
 
 RUN_STEPS = 3
 """Steps executed by `--run`: the first compiles, the second shows what changed, the third that nothing does."""
@@ -39,6 +39,7 @@ def capture(
     kept. Raises ContractLintError for whatever makes a capture impossible.
     """
     loaded = load_contract(Path(path)).readable()
+    note_options(say)
     names = chosen_targets(loaded, targets)
     return [
         _capture_one(

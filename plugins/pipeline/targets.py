@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.load import LoadedContract
+from ...runtime.launch import OPTIONS_OF_COMPILERS
 
 
 def chosen_targets(loaded: LoadedContract, targets: Sequence[str]) -> list[str]:
@@ -28,4 +30,14 @@ def require_jax(python: str | None) -> None:
         raise ContractLintError(
             "this needs jax, which is not installed here",
             help="pip install 'jax-contract-lint[jax]', or name the interpreter of your project with --python",
+        )
+
+
+def note_options(say: Callable[[str], None] | None, environment: Mapping[str, str] = os.environ) -> None:
+    """Say once which compiler options of this process a capture is made without."""
+    named = [name for name in OPTIONS_OF_COMPILERS if environment.get(name, "").strip()]
+    if named and say is not None:
+        say(
+            f"{' and '.join(named)} {'are' if len(named) > 1 else 'is'} set here and left out: a capture is the same "
+            "whoever makes it; give the step's own options with `jax.jit(..., compiler_options={...})`"
         )

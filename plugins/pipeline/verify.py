@@ -65,7 +65,9 @@ def verify(
         else:
             from .capture import capture_targets
             from .effort import proven
+            from .targets import note_options
 
+            note_options(tell)
             Thread(target=_import_the_rest, daemon=True).start()
             options: dict[str, Any] = {"run": run, "steps": steps, "cache": cache, "python": python, "timeout": timeout}
             options["cache_dir"] = cache_dir

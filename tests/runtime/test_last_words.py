@@ -53,6 +53,7 @@ def test_what_may_matter_stays(line: str) -> None:
 def test_a_crash_is_told_from_its_head_to_the_users_lines() -> None:
     words = last_words(f"{NOISE}one\nabout to die\n{CRASH}")
     assert words[:3] == ["one", "about to die", "Fatal Python error: Aborted"]
+    assert not any("Extension modules" in line for line in words)
     assert [line.split('"')[1] for line in words if "File" in line] == [
         "/home/somebody/train.py",
         f"{RUNTIME}/trainer/step.py",

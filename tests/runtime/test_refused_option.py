@@ -18,29 +18,29 @@ class JaxRuntimeError(RuntimeError):
 
 
 REFUSALS = [
-    ("INVALID_ARGUMENT: No such compile option: 'xla_x'", "`xla_x`, which the compiler for tpu:v5e:2x2 does not know"),
+    ("INVALID_ARGUMENT: No such compile option: 'xla_x'", "`xla_x`, which the target's compiler does not know"),
     (
         "INVALID_ARGUMENT: While setting option xla_x, 'abc' is not a valid int32 value.",
-        "`xla_x`, with a value that the compiler for tpu:v5e:2x2 cannot read: 'abc' is not a valid int32 value.",
+        "`xla_x`, with a value that the target's compiler cannot read: 'abc' is not a valid int32 value.",
     ),
     (
         "INVALID_ARGUMENT: Failed to parse 'x' into flag xla_x: ",
-        "`xla_x`, with a value that the compiler for tpu:v5e:2x2 cannot read: 'x'",
+        "`xla_x`, with a value that the target's compiler cannot read: 'x'",
     ),
 ]
 
 
 @pytest.mark.parametrize(("said", "message"), REFUSALS)
 def test_whose_option_it_is(said: str, message: str) -> None:
-    found = refused_option(JaxRuntimeError(said), "tpu:v5e:2x2", "compile", {"xla_dump_to"})
+    found = refused_option(JaxRuntimeError(said), "compile", {"xla_dump_to"})
     assert found is not None and found.kind == KIND
     assert found.message == f"the `compiler_options` of the step ask for {message}"
-    assert refused_option(JaxRuntimeError(said), "tpu:v5e:2x2", "compile", {"xla_x"}) is None
-    assert refused_option(ValueError(said), "tpu:v5e:2x2", "compile", ()) is None
+    assert refused_option(JaxRuntimeError(said), "compile", {"xla_x"}) is None
+    assert refused_option(ValueError(said), "compile", ()) is None
 
 
 def test_any_other_error_is_none() -> None:
-    assert refused_option(JaxRuntimeError("INTERNAL: RET_CHECK failure"), "cpu:8", "compile", ()) is None
+    assert refused_option(JaxRuntimeError("INTERNAL: RET_CHECK failure"), "compile", ()) is None
 
 
 def test_what_the_compiler_says_of_a_real_step(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from ....runtime.contract import adopt
 from ....runtime.folders import temporary_folder
 from ..judged import judged
 from ..report import Report
+from ..targets import note_options
 from .bound import bound
 from .draft import REVIEW, draft
 from .look import Look, Looked
@@ -55,6 +56,7 @@ def first_contract(
     Raises ContractLintError for a step that cannot be built, traced or compiled, and for a file that cannot be written.
     """
     tell = say or (lambda _: None)
+    note_options(tell)
     folders = module_path(entry, out, path, Path.cwd())
     look = Look(entry, out, target, args or {}, reference_args or {}, folders, mesh, python, timeout)
     with temporary_folder() as folder:

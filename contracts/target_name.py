@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from .hardware import DeviceKind, device_kind, kinds
+from .hardware import DeviceKind, device_kind, kinds, no_such_host, no_such_slice
 
 Platform = Literal["cpu", "tpu", "cuda"]
 
 PLATFORMS: tuple[Platform, ...] = ("cpu", "tpu", "cuda")
+MOST_CPUS = 2048
+"""More simulated devices, and XLA's CPU client takes the job for a multi-process one and refuses it."""
 EXAMPLES = "cpu:8, tpu:v5e:4x4, cuda:h100:1x8"
+
+LISTED = "`contract-lint targets` lists what there is"
 
 _SIZES = re.compile(r"[1-9][0-9]{0,5}(?:x[1-9][0-9]{0,5}){0,3}")
 _SLICES = re.compile(r"slices=([1-9][0-9]{0,3})")
@@ -48,8 +52,8 @@ def parse_target(text: str) -> TargetName:
     if platform not in PLATFORMS:
         raise ValueError(f"expected a platform of {', '.join(PLATFORMS)}, as in {EXAMPLES}")
     if platform == "cpu":
-        if len(rest) != 1 or not re.fullmatch(r"[1-9][0-9]{0,5}", rest[0]):
-            raise ValueError("expected cpu:N with N devices, as in cpu:8")
+        if len(rest) != 1 or not re.fullmatch(r"[1-9][0-9]{0,5}", rest[0]) or int(rest[0]) > MOST_CPUS:
+            raise ValueError(f"expected cpu:N with N from 1 to {MOST_CPUS}, as in cpu:8")
         return TargetName(text, "cpu", device_kind("cpu", "cpu"), (int(rest[0]),))
     slices = 1
     if platform == "tpu" and len(rest) == 3:
@@ -57,6 +61,8 @@ def parse_target(text: str) -> TargetName:
         if match is None:
             raise ValueError("expected slices=N at the end, as in tpu:v5e:16x16:slices=2")
         slices = int(match[1])
+        if slices == 1:
+            raise ValueError("expected slices=2 or more: one slice is written without, as in tpu:v5e:16x16")
     if len(rest) != 2 or not _SIZES.fullmatch(rest[1]):
         raise ValueError(f"expected {platform}:KIND:SIZES, as in {EXAMPLES}")
     try:
@@ -67,3 +73,10 @@ def parse_target(text: str) -> TargetName:
     if platform == "cuda" and len(sizes) != 2:
         raise ValueError("expected cuda:KIND:HOSTSxGPUS, as in cuda:h100:1x8")
     return TargetName(text, kind.platform, kind, sizes, slices)
+
+
+def no_such_machine(target: TargetName) -> str | None:
+    """Why there is no machine of the sizes that a target names; None where there is one."""
+    if target.platform == "tpu":
+        return no_such_slice(target.kind.name, target.sizes)
+    return no_such_host(target.kind.name, target.sizes[1]) if target.platform == "cuda" else None

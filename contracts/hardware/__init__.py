@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .cuda import GPUS
 from .figure import GB, GIB, TERA, DeviceKind, Figure, Peak, Rate
+from .hosts import no_such_host
 from .slices import no_such_slice
 from .tpu import TPUS
 
@@ -18,6 +19,7 @@ __all__ = [
     "Rate",
     "device_kind",
     "kinds",
+    "no_such_host",
     "no_such_slice",
 ]
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...contracts.hardware import DEVICES, DeviceKind
-from ...contracts.target_name import PLATFORMS
-from ...runtime.targets.cpu import MAX_DEVICES
+from ...contracts.target_name import MOST_CPUS, PLATFORMS
 from ...runtime.targets.readiness import Readiness, asked_for, readiness
 
 SCHEMA_VERSION = 1
 SPELLING = {
-    "cpu": f"cpu:N, N up to {MAX_DEVICES}",
-    "tpu": "tpu:KIND:SIZES[:slices=N], e.g. tpu:v5e:4x4",
+    "cpu": f"cpu:N, N up to {MOST_CPUS}",
+    "tpu": "tpu:KIND:SIZES[:slices=N], e.g. tpu:v5e:4x4, tpu:v5e:4x4:slices=2",
     "cuda": "cuda:KIND:HOSTSxGPUS, e.g. cuda:h100:1x8",
 }
 EXECUTES = frozenset({"cpu"})

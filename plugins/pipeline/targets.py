@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.load import LoadedContract
+from ...contracts.target_name import no_such_machine, parse_target
 from ...runtime.launch import OPTIONS_OF_COMPILERS
 
 
@@ -22,6 +23,25 @@ def chosen_targets(loaded: LoadedContract, targets: Sequence[str]) -> list[str]:
             "the contract names no target", loaded.place("targets"), "add `targets: [cpu:8]`, or give --target cpu:8"
         )
     return names
+
+
+def possible_targets(loaded: LoadedContract, say: Callable[[str], None]) -> list[str]:
+    """The targets of the contract that there are, unless there is none: the others are findings on it (JIT009)."""
+    names = chosen_targets(loaded, ())
+    possible = [name for name in names if _exists(name)]
+    if not possible:
+        return names
+    for name in names:
+        if name not in possible:
+            say(f"{name}: not captured, there is no such target")
+    return possible
+
+
+def _exists(name: str) -> bool:
+    try:
+        return no_such_machine(parse_target(name)) is None
+    except ValueError:
+        return False
 
 
 def require_jax(python: str | None) -> None:

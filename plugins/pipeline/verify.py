@@ -65,13 +65,14 @@ def verify(
         else:
             from .capture import capture_targets
             from .effort import proven
-            from .targets import note_options
+            from .targets import note_options, possible_targets
 
             note_options(tell)
             Thread(target=_import_the_rest, daemon=True).start()
             options: dict[str, Any] = {"run": run, "steps": steps, "cache": cache, "python": python, "timeout": timeout}
             options["cache_dir"] = cache_dir
-            captures = capture_targets(loaded, targets, effort=effort, say=tell, **options)
+            names = targets or possible_targets(loaded, tell)
+            captures = capture_targets(loaded, names, effort=effort, say=tell, **options)
             captures = proven(loaded, captures, tell, **options)
     except ContractLintError as error:
         if not any(finding.severity == "error" for finding in static):

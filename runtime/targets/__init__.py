@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...contracts.errors import ContractLintError
+from ...contracts.target_name import EXAMPLES, LISTED
 from .cpu import CpuTarget
 from .cuda import CudaTarget
 from .protocol import EFFORTS, Effort, Target
@@ -30,9 +31,7 @@ def target(name: str, effort: Effort | None = None) -> Target:
     platform = name.partition(":")[0]
     parser = _PARSERS.get(platform)
     if parser is None:
-        known = ", ".join(f"{p}:..." for p in sorted(_PARSERS))
         raise ContractLintError(
-            f"unknown target `{name}`: the platforms of this version are {known}",
-            help="write e.g. `cpu:8`, `tpu:v5e:4x4` or `cuda:h100:1x8`",
+            f"unknown target `{name}`: a target begins with {', '.join(_PARSERS)}, as in {EXAMPLES}", help=LISTED
         )
     return parser(name, effort)

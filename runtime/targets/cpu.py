@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ...contracts.errors import ContractLintError
+from ...contracts.target_name import LISTED, parse_target
 from .dumping import PARTITIONER, dump_options
 from .protocol import Effort
 from .readiness import readiness
-
-_NAME = re.compile(r"cpu:([1-9][0-9]{0,4})")
-MAX_DEVICES = 2048
-"""More than this and XLA's CPU client takes the job for a multi-process one and refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +32,10 @@ class CpuTarget:
     @classmethod
     def parse(cls, name: str, effort: Effort | None = None) -> CpuTarget:
         """`cpu:8` -> 8 devices, whatever the effort: there is only one. Raises ContractLintError for anything else."""
-        match = _NAME.fullmatch(name)
-        if match is None or int(match[1]) > MAX_DEVICES:
-            raise ContractLintError(
-                f"`{name}` is not a CPU target: expected cpu:N with N from 1 to {MAX_DEVICES}",
-                help="write e.g. `cpu:8`",
-            )
-        return cls(name, int(match[1]))
+        try:
+            return cls(name, parse_target(name).devices)
+        except ValueError as error:
+            raise ContractLintError(f"`{name}` is not a CPU target: {error}", help=LISTED) from None
 
     def require(self) -> None:
         readiness("cpu").require()

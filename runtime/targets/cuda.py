@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...contracts.errors import ContractLintError
-from ...contracts.target_name import TargetName, parse_target
+from ...contracts.target_name import LISTED, TargetName, no_such_machine, parse_target
 from ..request import StepFailure
 from .arrange import arranged
 from .dumping import dump_options
@@ -39,9 +39,9 @@ class CudaTarget:
         try:
             parsed = parse_target(name)
         except ValueError as error:
-            raise ContractLintError(
-                f"`{name}` is not a CUDA target: {error}", help="write e.g. `cuda:h100:1x8`"
-            ) from None
+            raise ContractLintError(f"`{name}` is not a CUDA target: {error}", help=LISTED) from None
+        if (reason := no_such_machine(parsed)) is not None:
+            raise ContractLintError(f"`{name}` is no machine that there is: {reason}", help=LISTED)
         if not described(parsed.kind.name):
             raise ContractLintError(f"`{name}`: there is no description of the GPU `{parsed.kind.name}` to compile for")
         return cls(name, parsed, effort or "fast")

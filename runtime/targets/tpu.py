@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...contracts.errors import ContractLintError
-from ...contracts.hardware import no_such_slice
-from ...contracts.target_name import TargetName, parse_target
+from ...contracts.target_name import LISTED, TargetName, no_such_machine, parse_target
 from ..request import StepFailure
 from .arrange import arranged
 from .dumping import PARTITIONER, dump_options
@@ -48,9 +47,9 @@ class TpuTarget:
         try:
             parsed = parse_target(name)
         except ValueError as error:
-            raise ContractLintError(f"`{name}` is not a TPU target: {error}", help="write e.g. `tpu:v5e:4x4`") from None
-        if (reason := no_such_slice(parsed.kind.name, parsed.sizes)) is not None:
-            raise ContractLintError(f"`{name}` is no slice that there is: {reason}")
+            raise ContractLintError(f"`{name}` is not a TPU target: {error}", help=LISTED) from None
+        if (reason := no_such_machine(parsed)) is not None:
+            raise ContractLintError(f"`{name}` is no slice that there is: {reason}", help=LISTED)
         return cls(name, parsed, effort or "fast")
 
     @property

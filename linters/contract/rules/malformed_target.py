@@ -1,8 +1,9 @@
-"""A target's name cannot be parsed, or names a TPU slice that there is not.
+"""A target's name cannot be parsed, or names a machine that there is not.
 
 ## What it does
 Parses every entry of `targets`: a platform, for accelerators a known kind of device, and the sizes. Those of a TPU are
-looked up among the slices that Google publishes; the compiler also knows shapes that nobody can have.
+looked up among the slices that Google publishes, those of GPUs are held to the cards that a host has; the compilers
+also take machines that nobody can have. The other targets are compiled for all the same.
 
 ## Why is this bad?
 A target that does not exist is never compiled for.
@@ -27,9 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ....contracts.hardware import no_such_slice
 from ....contracts.load import LoadedContract
-from ....contracts.target_name import EXAMPLES, parse_target
+from ....contracts.target_name import EXAMPLES, no_such_machine, parse_target
 from ...rule import Rule
 from ..view import View
 
@@ -42,10 +42,15 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         except ValueError as error:
             yield view.finding(RULE, key, f"`{name}` is not a target: {error}", expected=EXAMPLES, found=name)
             continue
-        reason = no_such_slice(parsed.kind.name, parsed.sizes) if parsed.platform == "tpu" else None
+        reason = no_such_machine(parsed)
         if reason is not None:
+            what = "slice" if parsed.platform == "tpu" else "machine"
             yield view.finding(
-                RULE, key, f"`{name}` is no slice that there is: {reason}", expected="a slice that there is", found=name
+                RULE,
+                key,
+                f"`{name}` is no {what} that there is: {reason}",
+                expected=f"a {what} that there is",
+                found=name,
             )
 
 

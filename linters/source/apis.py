@@ -160,6 +160,33 @@ SURE_ARRAY_METHODS = ARRAY_METHODS - {"set", "add", "apply", "view", "take", "so
 TREE_METHODS = frozenset({"items", "keys", "values", "get", "copy", "pop", "popitem", "setdefault", "unfreeze"})
 HOST_METHODS = frozenset({"item", "tolist", "tobytes"})
 
+# Layers of libraries that give one array; others may give a tuple, and some hold arrays or keys alone.
+_ARRAY_LAYERS = frozenset({
+    "BatchNorm", "Conv", "Conv1d", "Conv2d", "Conv3d", "ConvLocal", "ConvTranspose", "ConvTranspose1d",
+    "ConvTranspose2d", "ConvTranspose3d", "Dense", "DenseGeneral", "Dropout", "Einsum", "Embed", "Embedding",
+    "GroupNorm", "InstanceNorm", "LayerNorm", "Linear", "LinearGeneral", "LoRA", "LoRALinear", "MLP",
+    "MultiHeadAttention", "MultiHeadDotProductAttention", "MultiheadAttention", "PReLU", "RMSNorm",
+    "RotaryPositionalEmbedding", "SelfAttention", "SpectralNorm", "WeightNorm", "AvgPool1d", "AvgPool2d", "AvgPool3d",
+    "MaxPool1d", "MaxPool2d", "MaxPool3d", "Conv1D", "Conv2D", "Conv3D",
+})  # fmt: skip
+_TUPLE_LAYERS = frozenset({"equinox.nn.BatchNorm", "equinox.nn.SpectralNorm"})
+_LAYER_MODULES = ("flax.linen.", "flax.nnx.", "equinox.nn.", "haiku.")
+_NO_LAYERS = frozenset({"Rngs", "RngStream", "Param", "Variable", "State", "Shared", "StateIndex", "Optimizer"})
+
+
+@cache
+def layer_gives(called: str) -> str | None:
+    """What the call of a library's layer gives, where arrays are traced: `array`, or `traced` for what may be a tree.
+
+    `called` is that of the instance, `flax.linen.Dense.__call__`; None for what is no layer.
+    """
+    layer, _, method = called.rpartition(".")
+    name = layer.rpartition(".")[2]
+    if method != "__call__" or not layer.startswith(_LAYER_MODULES) or name in _NO_LAYERS or not name[:1].isupper():
+        return None
+    return "array" if name in _ARRAY_LAYERS and layer not in _TUPLE_LAYERS else "traced"
+
+
 # Calls that ask for devices: JAX chooses and starts a backend for the first of them. So does every array that is made.
 _ASKS_FOR_DEVICES = frozenset({
     "jax.devices", "jax.local_devices", "jax.device_count", "jax.local_device_count", "jax.process_index",

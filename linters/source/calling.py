@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .apis import layer_gives
 from .callee import NOTHING, Callee, Wrapped
 from .frozen import Frozen, is_summary, made_call
 from .names import Names
@@ -237,6 +238,9 @@ class Calling(Names):
                     method = self.member(declared.data, "__call__")
                     if method is not None:
                         return self.callee(method).with_(bound=(value,), instance=value)
+                layer = dotted(declared) if declared is not None else None
+                if layer is not None and layer_gives(f"{layer}.__call__") is not None:
+                    return Callee(f"{layer}.__call__", instance=value)
             return Callee(f".{name}", instance=base)
         if base.op in ("class", "ref"):
             id = base.data.id if base.op == "class" else base.data

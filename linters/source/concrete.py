@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .fixed import guards_round, is_dead
 from .records import Block, Record
-from .traced import Traced
+from .traced import Traced, is_conventional
 from .values.value import Value, dotted
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _asks_for_none(facts: FileFacts, guard: Value) -> bool:
 
 def is_sure(traced: Traced) -> bool:
     """Whether a transform in sight makes a program of the function: not a convention, not a derivative alone."""
-    return traced.staged and " method " not in str(traced.chain[0])
+    return traced.staged and not is_conventional(traced.chain)
 
 
 def hides_values(traced: Traced) -> bool:

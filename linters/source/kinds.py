@@ -13,6 +13,7 @@ from .apis import (
     STATIC_ATTRIBUTES,
     SURE_ARRAY_METHODS,
     TREE_METHODS,
+    layer_gives,
     result_of,
 )
 from .records import Call
@@ -21,7 +22,8 @@ from .values.value import Value, dotted
 
 TRACERS = frozenset({"array", "traced"})
 _ON_DEVICE = ("device", "eager")
-_LAYERS = ("flax.linen.", "flax.nnx.", "equinox.nn.", "haiku.")
+_APPLIED = frozenset({".apply", ".apply_fn"})
+"""Methods that run a model with the parameters that come first."""
 CONTAINERS = frozenset({"tuple", "list", "set", "dict", "comp"})
 
 
@@ -35,6 +37,7 @@ class Kinds:
     type_of: Any
     matched: Any
     item_of: Any
+    module_kind: Any
 
     def __init__(self) -> None:
         self._heads = 0
@@ -281,13 +284,17 @@ class Kinds:
             return "device" if callee.jit else "unknown"
         name = callee.name
         if name is None:
-            return "unknown"
+            # What can be called and is traced all the same is a module, a pytree of arrays.
+            return "traced" if self.kind(call.func) == "traced" else "unknown"
+        if name in _APPLIED and self._runs_model(call, callee.instance):
+            return "traced" if staged or self._any_tracer(call) else "unknown"
         if name.startswith("."):
             return self._method(value, call, name[1:], staged)
         if callee.function is not None or callee.cls is not None:
             return self._returned_kind(value, call, callee, staged)
-        if staged and name.startswith(_LAYERS) and call.func.op == "call" and name.rpartition(".")[2][:1].isupper():
-            return "traced"
+        layer = layer_gives(name)
+        if layer is not None:
+            return layer if staged or self._any_tracer(call) else "unknown"
         result = result_of(name)
         if result is None or result in ("unknown", "callable"):
             return result or "unknown"
@@ -382,4 +389,27 @@ class Kinds:
             return "host"
         if base == "static":
             return "static"
-        return "unknown"
+        # What a module is given and has the methods of an array is one.
+        return "array" if staged and name in SURE_ARRAY_METHODS and self.is_input(func.args[0]) else "unknown"
+
+    def _runs_model(self, call: Call, model: Value | None) -> bool:
+        """Whether `apply` is that of a model: a Flax module in sight, or what takes traced parameters and more."""
+        kind = self.type_of(model) if model is not None else None
+        if kind is not None and self.module_kind(kind) == "flax.linen.Module":
+            return True
+        return len(call.args) > 1 and bool(self.held(call.args[0]) & TRACERS)
+
+    def is_input(self, value: Value, depth: int = 0) -> bool:
+        """Whether it is what a module's method is given, a part of that, or the result of an operation on it."""
+        op = value.op
+        if depth > 6:
+            return False
+        if op == "param":
+            traced = self.traced(value.data.function)
+            return traced is not None and traced.parameters.get(value.data.name) == "input"
+        if op in ("item", "loop"):  # what a loop begins with
+            return self.is_input(value.args[0], depth + 1)
+        if op in ("bin", "unary", "compare"):
+            plain = op != "compare" or not {"Is", "IsNot", "In", "NotIn"} & set(value.data)
+            return plain and value.data != "Not" and any(self.is_input(each, depth + 1) for each in value.args)
+        return op == "phi" and all(self.is_input(each, depth + 1) for each in value.args)

@@ -15,20 +15,19 @@ from typing import TYPE_CHECKING, Any
 from .callee import Callee
 from .calling import Given
 from .fixed import UNDECIDED, VARIES, is_dead, met, scalar
-from .kinds import TRACERS
 from .records import Call
+from .states import INPUT, OPEN, TRACER, bit, fixed_under, is_input, named, states_under
 from .summary import HIGHER_ORDER, FunctionSummary
-from .traced import Traced, Why
+from .traced import Traced, Why, is_conventional
 from .transforms import MODULE_BASES, POSITIONAL, RULE_METHODS, TRANSFORMS, Transform
 from .values.value import UNKNOWN, Value, dotted
 
 if TYPE_CHECKING:
     from .program import Program
 
-TRACER, STATIC, OPEN = 1, 2, 4
-STATES = {TRACER: "traced", TRACER | OPEN: "traced", STATIC: "static"}
 LONGEST_CHAIN = 12
-_FILTERS = "equinox."
+_OF_APPLY = frozenset({"rngs", "mutable", "capture_intermediates"})
+"""Keywords that `apply` takes for itself."""
 
 
 class Linker:
@@ -69,7 +68,7 @@ class Linker:
             self._spread(id)
         for id, traced in self.traced.items():
             bits = self.bits.get(id, {})
-            traced.parameters = {name: STATES.get(state, "unknown") for name, state in bits.items()}
+            traced.parameters = named(bits)
             traced.fixed = {name: each for name, each in self.fixed.get(id, {}).items() if each is not VARIES}
 
     # First sweep: transforms and calls
@@ -185,88 +184,10 @@ class Linker:
         if transform.transparent:
             return
         outer = self.traced.get(maker.id)
-        states = self._states(inner, name, transform, options)
-        fixed = self._fixed_by_transform(inner, name)
-        self._mark(function.id, name, (why,), transform.staged or bool(outer and outer.staged), True, states, fixed)
-
-    def _fixed_by_transform(self, inner: Callee, name: str) -> dict[str, Any]:
-        """What partial has bound, and defaults that no call replaces: a flag given to the compiled one is a tracer.
-
-        Equinox's filters leave what is no array as it is: whoever calls may give another flag.
-        """
-        function = inner.function
-        assert function is not None
         passed = self.passed.get(function.id, ())
-        found: dict[str, Any] = {}
-        for parameter in function.parameters:
-            given = inner.bound_keywords.get(parameter.name)
-            if given is None and parameter.kind == "positional" and parameter.index < len(inner.bound):
-                given = inner.bound[parameter.index]
-            elif given is None and parameter.name not in passed and not name.startswith(_FILTERS):
-                given = parameter.default
-            found[parameter.name] = scalar(self.program.constant(given, VARIES))
-        return found
-
-    def _states(self, inner: Callee, name: str, transform: Transform, options: dict[str, Value]) -> dict[str, int]:
-        """What each parameter is under this transform."""
-        program, function = self.program, inner.function
-        assert function is not None
-        from .callee import Wrapped
-
-        wrapped = inner.with_(wraps=(Wrapped(name, options, UNKNOWN, inside=len(inner.bound)),))
-        jit = program.jit_options(wrapped)
-        filtered = name.startswith(_FILTERS)
-        parameters = function.parameters
-        positional = [each for each in parameters if each.kind == "positional"]
-        skipped = len(inner.bound)
-        traced_numbers = self._numbers(transform, options)
-        states: dict[str, int] = {}
-        for parameter in parameters:
-            at = parameter.index - skipped if parameter.kind == "positional" else None
-            if parameter.name in inner.bound_keywords or (at is not None and at < 0):
-                value = inner.bound_keywords.get(parameter.name)
-                value = value if value is not None else inner.bound[parameter.index]
-                states[parameter.name] = self._bit(program.kind(value))
-            elif jit.static_names is None or jit.static_numbers is None or transform.parameters == "none":
-                states[parameter.name] = OPEN
-            elif jit.is_static(at, parameter.name):
-                states[parameter.name] = STATIC
-            elif parameter.kind in ("star", "double_star") or (filtered and not _is_array_type(parameter.annotation)):
-                states[parameter.name] = OPEN
-            elif parameter.default is not None and parameter.name not in self.passed.get(function.id, ()):
-                states[parameter.name] = OPEN  # a default that nobody replaces stays a Python value
-            elif (
-                traced_numbers is None
-                or at in traced_numbers
-                or (at is None and transform.parameters == "all" and name not in _POSITIONAL_ONLY)
-            ):
-                states[parameter.name] = TRACER
-        if name in _POSITIONAL_ONLY:
-            # What the transform itself calls gets no keyword arguments, and defaults stay what they are.
-            for parameter in parameters:
-                if parameter.kind == "keyword":
-                    states[parameter.name] = STATIC
-                elif parameter.default is not None and parameter in positional and name in _FIXED_ARITY:
-                    at = parameter.index - skipped
-                    if at >= _FIXED_ARITY[name]:
-                        states[parameter.name] = self._bit(program.kind(parameter.default))
-        if "pallas" in name:
-            return dict.fromkeys(states, OPEN)
-        return states
-
-    def _numbers(self, transform: Transform, options: dict[str, Value]) -> set[int] | None:
-        """The positions that are traced; None for all."""
-        missing = object()
-        if transform.parameters == "argnums":
-            found = self.program.constant(options.get("argnums"), missing) if "argnums" in options else 0
-            found = (found,) if isinstance(found, int) else found
-            return set(found) if isinstance(found, tuple) else set()
-        axes = options.get("in_specs" if transform.parameters == "sharded" else "in_axes")
-        if transform.parameters in ("mapped", "sharded") and axes is not None:
-            if axes.op in ("tuple", "list"):
-                return {at for at, each in enumerate(axes.args) if not (each.op == "const" and each.data is None)}
-            return set() if axes.op not in ("const", "dict", "call", "bin") else None
-        return None
+        states = states_under(self.program, inner, name, transform, options, passed)
+        fixed = fixed_under(self.program, inner, name, passed)
+        self._mark(function.id, name, (why,), transform.staged or bool(outer and outer.staged), True, states, fixed)
 
     def _derivative_rule(self, function: FunctionSummary, call: Call) -> None:
         base = call.func.args[0]
@@ -297,8 +218,9 @@ class Linker:
                 compact = any("compact" in str(each) for each in found.data.get("d", ()))
                 if name in wanted or compact:
                     why = Why(file.path, found.line, f"{base} method {data['n']}.{name}, by convention")
-                    fixed = dict.fromkeys((each[0] for each in found.data["p"]), VARIES)
-                    self._mark(method, f"{base}.{name}", (why,), True, False, {}, fixed)
+                    fixed = dict.fromkeys((each.name for each in found.parameters), VARIES)
+                    states = {each.name: INPUT for each in found.parameters if is_input(each)}
+                    self._mark(method, f"{base}.{name}", (why,), True, False, states, fixed)
         for pattern in program.options.traced:
             for id, (data, file) in program.function_data.items():
                 if fnmatchcase(id, pattern):
@@ -331,6 +253,8 @@ class Linker:
                 found.staged, changed = True, True
             if direct and not found.direct:
                 found.direct, found.chain, found.transform = True, chain, transform
+            elif is_conventional(found.chain) and not is_conventional(chain):
+                found.chain, found.transform, changed = chain, transform, True
         bits = self.bits.setdefault(id, {})
         for name, state in states.items():
             old = bits.get(name, 0)
@@ -351,7 +275,7 @@ class Linker:
         program = self.program
         traced = self.traced[id]
         bits = self.bits.get(id, {})
-        traced.parameters = {name: STATES.get(state, "unknown") for name, state in bits.items()}
+        traced.parameters = named(bits)
         function = program.function(id)
         if function is None:
             return
@@ -389,6 +313,8 @@ class Linker:
         name = callee.name
         if name is None:
             return
+        if name == ".apply":
+            callee, frozen = self._applied(callee, frozen)
         if name in HIGHER_ORDER and not callee.wraps:
             self._mapped(function, traced, frozen, program.thaw(frozen[0], function), chain)
             return
@@ -416,11 +342,12 @@ class Linker:
                 argument = value if value is not None or hidden else parameter.default
                 fixed[parameter.name] = self._constant(argument, function.id)
                 if value is not None:
-                    states[parameter.name] = self._bit(program.kind(value))
+                    state = bit(program.kind(value))
+                    states[parameter.name] = INPUT if state == OPEN and program.is_input(value) else state
                 elif hidden:
                     states[parameter.name] = OPEN
                 elif parameter.default is not None:
-                    states[parameter.name] = self._bit(program.kind(parameter.default))
+                    states[parameter.name] = bit(program.kind(parameter.default))
         if callee.wraps:
             # The transform itself says which arguments are tracers.
             mapped = self.bits.get(target.id, {})
@@ -428,6 +355,20 @@ class Linker:
             fixed = {}
         why = Why(function.path, getattr(call.node, "lineno", 0), f"{_shown(target.name)}()")
         self._mark(target.id, traced.transform, (*chain, why), traced.staged, False, states, fixed)
+
+    def _applied(self, callee: Callee, frozen: Any) -> tuple[Callee, Any]:
+        """`model.apply(variables, x)` of a Flax module as the call of its `__call__` that it makes."""
+        program = self.program
+        model = callee.instance
+        kind = program.type_of(model) if model is not None else None
+        func, args, keywords, line = frozen
+        if kind is None or model is None or program.module_kind(kind) != "flax.linen.Module" or "method" in keywords:
+            return callee, frozen
+        called = program.member(kind, "__call__")
+        if called is None or not args:
+            return callee, frozen
+        given = {name: each for name, each in keywords.items() if name not in _OF_APPLY}
+        return program.callee(called).with_(bound=(model,), instance=model), [func, args[1:], given, line]
 
     def _constant(self, value: Value | None, caller: str) -> Any:
         """The constant that an argument is; a parameter of the caller that is handed on may be one."""
@@ -445,7 +386,7 @@ class Linker:
         for inner in self._functions(call.args[0]):
             if inner.function is None or len(chain) >= LONGEST_CHAIN:
                 continue
-            others = [self._bit(self.program.kind(each)) for each in call.args[1:]]
+            others = [bit(self.program.kind(each)) for each in call.args[1:]]
             states: dict[str, int] = {}
             positional = [each for each in inner.function.parameters if each.kind == "positional"][len(inner.bound) :]
             name = dotted(func) or ""
@@ -454,27 +395,6 @@ class Linker:
             why = Why(function.path, getattr(call.node, "lineno", 0), f"{name}({_shown(inner.function.name)})")
             fixed = {each.name: VARIES for each in inner.function.parameters}
             self._mark(inner.function.id, traced.transform, (*chain, why), traced.staged, False, states, fixed)
-
-    @staticmethod
-    def _bit(kind: str) -> int:
-        return TRACER if kind in TRACERS else STATIC if kind == "static" else OPEN
-
-
-# These call their function with positional arguments alone, some with a fixed number of them.
-_POSITIONAL_ONLY = frozenset(
-    {"jax.lax.scan", "jax.lax.while_loop", "jax.lax.fori_loop", "jax.lax.cond", "jax.lax.switch", "jax.lax.map"}
-)
-_FIXED_ARITY = {"jax.lax.scan": 2, "jax.lax.while_loop": 1, "jax.lax.fori_loop": 2, "jax.lax.map": 1}
-_ARRAY_TYPES = frozenset(
-    {"jax.Array", "jax.numpy.ndarray", "jaxtyping.Array", "chex.Array", "jax.numpy.array", "jaxtyping.PRNGKeyArray"}
-)
-
-
-def _is_array_type(annotation: Value) -> bool:
-    if annotation.op == "item":
-        base = dotted(annotation.args[0]) or ""
-        return base.startswith("jaxtyping.")
-    return dotted(annotation) in _ARRAY_TYPES
 
 
 def _may_be_function(value: Value) -> bool:

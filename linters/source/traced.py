@@ -18,13 +18,19 @@ class Why:
         return f"{self.path}:{self.line} {self.text}"
 
 
+def is_conventional(chain: tuple[Why, ...]) -> bool:
+    """Whether no transform is seen: the chain begins with a method that modules are run by."""
+    return " method " in chain[0].text
+
+
 @dataclass(slots=True)
 class Traced:
     """A function that is traced. `chain` leads from the transform to it.
 
     `staged` says that every jax.numpy operation in it gives a tracer (under jit, scan, cond, ...); under vmap or grad
     alone only those on a mapped or differentiated argument do. `parameters` has for each name `traced` (a tracer, or a
-    pytree of them), `static` (a Python value while tracing) or `unknown`; `fixed` has those
+    pytree of them), `static` (a Python value while tracing), `input` (what a module
+    is given: a tracer, a tree of them or a setting) or `unknown`; `fixed` has those
     that are the same constant in every traced call that is seen. `transform` is the dotted name of the outermost
     transform, `direct` whether the function itself was handed to one.
     """

@@ -114,7 +114,8 @@ class _Leads:
         if callee.function is not None or callee.cls is not None or callee.wraps:
             return True
         name = callee.name or ""
-        return name in TRANSFORMS or name in HIGHER_ORDER or name[1:] in RULE_METHODS
+        # `apply` of a model runs its `__call__`.
+        return name in TRANSFORMS or name in HIGHER_ORDER or name[1:] in RULE_METHODS or name == ".apply"
 
 
 def _keys(before: dict[str, Any], after: dict[str, Any], kind: str) -> list[str]:

@@ -37,7 +37,9 @@ def why(program: Program, path: str, line: int) -> list[str]:
     if traced is None:
         return [f"{name} {_NOT_TRACED}", *_callers(program, id)]
     told = [f"{traced} ({name})"]
-    states = [f"{parameter}: {state}" for parameter, state in traced.parameters.items()]
+    function = program.function(id)
+    names = [each.name for each in function.parameters] if function is not None else []
+    states = [f"{each}: {traced.parameters.get(each, 'unknown')}" for each in names if each not in ("self", "cls")]
     if states:
         told.append("parameters: " + ", ".join(states))
     return told + [f"also {each}" for each in other_chains(program, id)]

@@ -257,26 +257,52 @@ BAD = (
         run="Trainer(0.1).step(jnp.ones(2), jnp.ones(2))",
     ),
     Example(
-        "behind a flag that a traced call sets",
+        "what layers give, and what a module is given",
         """
         import jax
         import jax.numpy as jnp
+        from flax import linen as nn
+        from flax import nnx
 
-        def check(x):
-            if not jnp.isfinite(x).all():  # bad
-                raise ValueError("not finite")
+        class Block(nn.Module):
+            def setup(self):
+                self.out = nn.Dense(2)
+                self.inner = nn.Dense(4)
 
-        def scaled(x, scale, checked=False):
-            if checked:
-                check(x)
-            return x * scale
+            def __call__(self, x):
+                if x.mean() > 0:  # bad
+                    x = x + 1
+                h = self.inner(x)
+                if h.max() > 3:  # bad
+                    h = nn.relu(h)
+                return self.head(h)
+
+            def head(self, h):
+                return h if self.out(h)[0] > 1 else -h  # bad
+
+        class Layer(nnx.Module):
+            def __init__(self, rngs):
+                self.linear = nnx.Linear(3, 3, rngs=rngs)
+
+            def __call__(self, x):
+                h = self.linear(x)
+                return h if (x > 0).any() and h.mean() > 0 else -h  # bad
+
+        model = Block()
 
         @jax.jit
-        def step(x):
-            return scaled(x, 2.0), scaled(x, 3.0, checked=True)
+        def step(variables, x):
+            out = model.apply(variables, x)
+            if out.mean() > 3:  # bad
+                out = out * 2
+            return out
+
+        @nnx.jit
+        def evaluate(layer, x):
+            return 0.0 if layer(x).sum() > 3 else 1.0  # bad
         """,
         raises="TracerBoolConversionError",
-        run="step(jnp.ones(3))",
+        run="step(model.init(jax.random.key(0), jnp.ones(3)), jnp.ones(3))",
     ),
 )
 
@@ -460,6 +486,38 @@ GOOD = (
             return fast(x), loss(x, normalised=False, checked=True), below(x, True)
         """,
         run="fast(jnp.ones(3) / 3.0), loss(jnp.ones(3) / 3.0, normalised=False, checked=True)",
+    ),
+    Example(
+        "what modules are given that is no array, and layers that give several",
+        """
+        import jax
+        import jax.numpy as jnp
+        from flax import linen as nn
+        from flax import nnx
+
+        class Block(nn.Module):
+            sizes: tuple = (2, 3)
+
+            @nn.compact
+            def __call__(self, x, train, mode: str = "mean", mask=None):
+                carry, x = nn.GRUCell(3)(jnp.zeros(3), x)
+                if train and mode != "sum" and len(self.sizes) > 1 and x.shape[-1] > 1:
+                    x = nn.Dropout(0.1, deterministic=True)(x)
+                return x if mask is None or mask.ndim == 1 else jnp.where(mask.any(-1), x, 0)
+
+        class Noise(nnx.Module):
+            def __init__(self, rngs):
+                self.rngs = rngs
+
+            def __call__(self, x, depth):
+                key = self.rngs.noise() if depth > 1 else self.rngs()
+                return x + jax.random.normal(key, x.shape)
+
+        model = Block()
+
+        step = jax.jit(lambda variables, x: model.apply(variables, x, True))
+        """,
+        run="Noise(nnx.Rngs(0))(jnp.ones(3), 2)",
     ),
     Example(
         "specs of None, defaults that nobody replaces",

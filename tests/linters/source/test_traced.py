@@ -198,6 +198,32 @@ def test_modules_by_convention_and_by_name() -> None:
     assert program.traced_functions["example:f"].parameters == {"x": "traced"}
 
 
+MODULE = """
+from flax import linen as nn
+class Block(nn.Module):
+    @nn.compact
+    def __call__(self, x, train: bool, scale=1.0):
+        return self.f(x * 2, train)
+    def f(self, h, train):
+        return h
+"""
+
+
+def test_what_modules_are_given_until_a_transform_is_seen() -> None:
+    program = program_of({"example.py": MODULE})
+    call, method = (program.traced_functions[f"example:Block.{name}"] for name in ("__call__", "f"))
+    assert call.parameters == {"x": "input"} and method.parameters["h"] == "input"
+    assert why(program, "example.py", 5)[1] == "parameters: x: input, train: unknown, scale: unknown"
+    step = "import jax\nmodel = Block()\n@jax.jit\ndef step(v, x):\n    return model.apply(v, x, True, rngs=None)\n"
+    program = program_of({"example.py": MODULE + step})
+    call, method = (program.traced_functions[f"example:Block.{name}"] for name in ("__call__", "f"))
+    assert call.parameters == {"x": "traced", "train": "static", "scale": "static", "self": "unknown"}
+    assert method.parameters["h"] == "traced"
+    assert [each.text for each in method.chain] == ["jax.jit(step)", "__call__()", "f()"]
+    other = program_of({"example.py": MODULE + step.replace("rngs=None", "method='f'")})
+    assert other.traced_functions["example:Block.__call__"].parameters == {"x": "input"}
+
+
 def test_what_returns_itself_ends() -> None:
     code = (
         "@jax.jit\ndef f(x):\n    return g(x)\ndef g(x):\n    return f(x) + g(g(x)) + h(x)\ndef h(x):\n    return g(h)"

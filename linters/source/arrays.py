@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .apis import ARRAY_ATTRIBUTES, ARRAY_METHODS, result_of
+from .apis import ARRAY_ATTRIBUTES, ARRAY_METHODS, SURE_ARRAY_METHODS, result_of
 from .keys import together
 from .records import Call, Store
 from .values.value import Value, dotted
@@ -46,7 +46,7 @@ def is_array(facts: FileFacts, value: Value, depth: int = 8, rounds: tuple[Value
         return facts.kind(value) == "array" or any(is_array(facts, each, depth - 1, rounds) for each in value.args)
     if op == "param":
         # Kernels take references, and call them arrays too.
-        return not _may_be_reference(facts, value) and dotted(value.data.annotation) in _TYPES
+        return not may_be_reference(facts, value) and dotted(value.data.annotation) in _TYPES
     if op == "item" or (op == "attr" and value.data in ARRAY_ATTRIBUTES):
         return is_array(facts, value.args[0], depth - 1, rounds)
     if op != "call":
@@ -76,7 +76,7 @@ def is_indexed_as_array(facts: FileFacts, base: Value, index: Value) -> bool:
     while base.op == "updated":
         base = base.args[0]
     root = _root(base)
-    if facts.kind(base) != "traced" or root.op != "param" or _may_be_reference(facts, base):
+    if facts.kind(base) != "traced" or root.op != "param" or may_be_reference(facts, base):
         return False
     parts = index.args if index.op == "tuple" else (index,)
     if base is root and index.op == "tuple" and any(part.op == "slice" for part in parts):
@@ -85,18 +85,20 @@ def is_indexed_as_array(facts: FileFacts, base: Value, index: Value) -> bool:
 
 
 def is_used_as_array(facts: FileFacts, store: Store) -> bool:
-    """Whether the same value is updated by `.at[...]` on the same path, or its class declares an array.
+    """Whether on the same path it is updated by `.at[...]` or, traced, has methods that only arrays have; or its class
+    declares, or itself stores there, an array.
 
     On another path it may be another one: code for NumPy and for JAX picks the way to write by what it was given.
     """
     base = store.base
     while base is not None and base.op == "updated":
         base = base.args[0]
-    if base is None or _may_be_reference(facts, base):
+    if base is None or may_be_reference(facts, base):
         return False
     for each in store.function.calls:
-        updated = _updated(each)
-        if updated is not None and any(one is base for one in _unchanged(updated)):
+        updated = updated_at(each)
+        is_same = updated is not None and any(one is base for one in _unchanged(updated))
+        if is_same or (facts.is_tracer(base) and _is_method(each, base)):
             first, second = (each, store) if each.order < store.order else (store, each)
             if together(first.block, second.block):
                 return True
@@ -104,7 +106,10 @@ def is_used_as_array(facts: FileFacts, store: Store) -> bool:
     if kind is None or kind not in facts.program.class_data:
         return False
     declared = facts.program.declared_type(kind, base.data)
-    return declared is not None and _names_array(declared)
+    if declared is not None:
+        return _names_array(declared)
+    stored = facts.program.instance_member(kind, base.data)
+    return stored is not None and is_array(facts, stored)
 
 
 def may_be_numpy(facts: FileFacts, value: Value, depth: int = 8) -> bool:
@@ -122,7 +127,13 @@ def may_be_numpy(facts: FileFacts, value: Value, depth: int = 8) -> bool:
     return False
 
 
-def _may_be_reference(facts: FileFacts, value: Value) -> bool:
+def _is_method(call: Call, base: Value) -> bool:
+    """Whether a call is of a method that arrays have, and neither dictionaries nor modules."""
+    func = call.func
+    return func.op == "attr" and func.data in SURE_ARRAY_METHODS and func.args[0] is base
+
+
+def may_be_reference(facts: FileFacts, value: Value) -> bool:
     """Whether it may be a reference of a kernel, which is written with `[...]`, or a part of what holds some."""
     root = _root(value)
     return "pallas" in facts.source.text or (root.op == "param" and root.data.name.endswith(("ref", "refs")))
@@ -145,7 +156,7 @@ def _root(value: Value) -> Value:
     return value
 
 
-def _updated(call: Call) -> Value | None:
+def updated_at(call: Call) -> Value | None:
     """The array of `x.at[index].set(value)`."""
     item = call.func.args[0] if call.func.op == "attr" and call.func.data in _AT else None
     if item is None or item.op != "item" or item.args[0].op != "attr" or item.args[0].data != "at":

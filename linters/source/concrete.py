@@ -6,7 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from .fixed import guards_round, is_dead
+from .fixed import UNDECIDED, asked_parameters, guards_round, is_dead
 from .records import Block, Record
 from .traced import Traced, is_conventional
 from .values.value import Value, dotted
@@ -119,6 +119,22 @@ def _asks_for_none(facts: FileFacts, guard: Value) -> bool:
     function = guard.args[0].data.function
     traced = facts.traced(function)
     return (traced is None or traced.direct) and facts.kind(guard.args[0]) == "unknown"
+
+
+def depends_on_call(facts: FileFacts, block: Block) -> bool:
+    """Whether a place is reached only where an argument is, or is not, None, or by a flag that may have its default:
+    the traced call may not come there.
+    """
+    return any(
+        (guard.op == "compare" and guard.data[0] in ("Is", "IsNot") and guard.args[0].op in ("param", "phi", "attr"))
+        or any(_may_be_default(facts, each) for each in asked_parameters(guard))
+        for guard, _ in block.guards()
+    )
+
+
+def _may_be_default(facts: FileFacts, value: Value) -> bool:
+    default = value.data.default is not None and facts.kind(value) == "unknown"
+    return default and facts.fixed(value) is UNDECIDED
 
 
 def is_sure(traced: Traced) -> bool:

@@ -18,6 +18,7 @@ _SHOWN = {
     "filter": "a comprehension's `if`",
     "case": "a case's guard",
     "match": "a case of match",
+    "chain": "a chain of comparisons",
 }
 _ORDERS = frozenset({"min", "max", "sorted"})
 
@@ -81,12 +82,17 @@ def _called(facts: FileFacts, call: Call, name: str) -> tuple[Value, ast.expr, b
     if name not in _ORDERS or key.op != "const" or key.data is not None:
         return None
     if len(given) > 1 and name != "sorted":
-        return next(
-            ((arg, node, True) for arg, node in zip(given, written, strict=True) if facts.kind(arg) == "array"), None
-        )
+        asked = [(arg, node, True) for arg, node in zip(given, written, strict=True) if facts.kind(arg) == "array"]
+        if not asked and all(facts.is_tracer(arg) or _is_number(arg) for arg in given):
+            asked = [(Value("compare", call.node, tuple(given[:2]), ("Gt",)), call.node, True)]  # type: ignore[list-item]
+        return asked[0] if asked else None
     each = _element(facts, given[0])
     several = given[0].op in ("list", "tuple") and len(given[0].args) > 1
     return (each, written[0], several) if each is not None and (several or given[0].op == "comp") else None
+
+
+def _is_number(value: Value) -> bool:
+    return value.op == "const" and type(value.data) in (int, float)
 
 
 def _element(facts: FileFacts, iterable: Value) -> Value | None:

@@ -122,8 +122,8 @@ class Call(Record):
 @dataclass(slots=True, eq=False, repr=False)
 class Branch(Record):
     """A place that asks for the truth of a value: `kind` is `if`, `while`, `assert`, `ternary`, `and`, `or`, `not`,
-    `filter` (the condition of a comprehension), `match` (the subject, compared with a value), `case` (a guard) or `try`
-    (no value is asked there).
+    `chain` (all comparisons of `a < b < c` but the last), `filter` (the condition of a comprehension), `match` (the
+    subject, compared with a value), `case` (a guard) or `try` (no value is asked there).
 
     For `if`, `value` is the whole test; the operands of `and`, `or`, `not` in it have records of their own.
     """

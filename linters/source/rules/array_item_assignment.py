@@ -3,7 +3,8 @@
 ## What it does
 Reports `x[index] = value` and `x[index] += value` where `x` is surely a JAX array: the result of an array operation,
 in a traced function or on the host, an argument of a traced function (or part of one) that is indexed as only arrays
-are, what the same function also updates with `.at[...]`, or what its class declares to be an array.
+are or has methods called that only arrays have, what the same function also updates with `.at[...]`, or an attribute
+that its class declares to be an array or stores one in.
 
 ## Why is this bad?
 JAX arrays are immutable: the statement raises TypeError (https://github.com/jax-ml/jax/issues/101,

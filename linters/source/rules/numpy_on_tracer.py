@@ -2,7 +2,7 @@
 
 ## What it does
 Reports calls of NumPy functions that convert their arguments to NumPy arrays, functions of `math`, `float()`, `int()`,
-`.item()`, `.tolist()`, and subscripts of NumPy arrays, where what they are given comes out of an array operation in a
+`.item()`, `.tolist()`, and subscripts of NumPy arrays, lists and tuples, where what they are given comes out of an array operation in a
 traced function. Which NumPy functions convert and which hand the call to the array was measured for all of them.
 
 ## Why is this bad?
@@ -132,6 +132,17 @@ def _subscripts(facts: FileFacts, function: Function) -> Iterator[tuple[Record, 
         base, index = item.value.args
         if _is_numpy(facts, base) and facts.is_tracer(index):
             yield item, f"`{facts.text(item.node)}`, a subscript of a NumPy array,", False
+        elif _is_sequence(base) and _is_one(facts, index):
+            yield item, f"`{facts.text(item.node)}`, a subscript of a Python sequence,", True
+
+
+def _is_sequence(value: Value) -> bool:
+    return value.op in ("list", "tuple", "format") or (value.op == "const" and isinstance(value.data, str))
+
+
+def _is_one(facts: FileFacts, index: Value) -> bool:
+    """Whether an index is one tracer, not a tree that holds some."""
+    return facts.kind(index) == "array" or (index.op == "param" and facts.kind(index) == "traced")
 
 
 def _is_numpy(facts: FileFacts, value: Value) -> bool:

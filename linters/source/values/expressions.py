@@ -112,7 +112,11 @@ class Expressions(State):
 
     def _compare(self, node: ast.Compare) -> Value:
         args = (self.evaluate(node.left), *map(self.evaluate, node.comparators))
-        value = Value("compare", node, args, tuple([type(op).__name__ for op in node.ops]))
+        operators = tuple([type(op).__name__ for op in node.ops])
+        value = Value("compare", node, args, operators)
+        if len(operators) > 1:
+            # `a < b < c` is `a < b and b < c`: the last one alone is not asked for its truth.
+            self.branch(node, "chain", Value("compare", node, args[:-1], operators[:-1]))
         self._arithmetic(node, value)
         return value
 

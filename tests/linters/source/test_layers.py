@@ -111,3 +111,32 @@ def test_on_the_host() -> None:
         return np.tanh(y) if y.mean() > 0 and float(y.sum()) > 1 else 0.0
     """
     assert found(code) == []
+
+
+SEVERAL = """
+class Block(nn.Module):
+    sizes: tuple = (2, 3)
+
+    @nn.compact
+    def __call__(self, x, train, mode: str = "mean", mask=None):
+        carry, x = nn.GRUCell(3)(jnp.zeros(3), x)
+        if train and mode != "sum" and len(self.sizes) > 1 and x.shape[-1] > 1:
+            x = nn.Dropout(0.1, deterministic=True)(x)
+        return x if mask is None or mask.ndim == 1 else jnp.where(mask.any(-1), x, 0)
+
+class Noise(nnx.Module):
+    def __init__(self, rngs):
+        self.rngs = rngs
+
+    def __call__(self, x, depth):
+        key = self.rngs.noise() if depth > 1 else self.rngs()
+        return x + jax.random.normal(key, x.shape)
+
+model = Block()
+
+step = jax.jit(lambda variables, x: model.apply(variables, x, True))
+"""
+
+
+def test_settings_of_modules_and_layers_that_give_several() -> None:
+    assert found(SEVERAL) == []

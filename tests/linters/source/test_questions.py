@@ -15,6 +15,10 @@ from contract_lint.linters.source.text import plain_source
 
 HEAD = "import jax\nimport jax.numpy as jnp\n\n@jax.jit\ndef f(x, y=2):\n"
 REFUSED = (
+    "return 0 < x < 3",
+    "return x if 0 < x < 3 else -x",
+    "return max(x, y * x)",
+    "return min(x, 0.0)",
     "return any(x > 0)",
     "return all(jnp.isfinite(x))",
     "return all(jnp.isfinite(each).all() for each in (x, x))",
@@ -27,6 +31,11 @@ REFUSED = (
     "return x if (x.sum() if y else x.max()) and y else -x",
 )
 ANSWERED = (
+    "return (0 < x) & (x < 3)",
+    "return 0 < x.ndim < 3",
+    "return 0 < y < x",
+    "return None is x is not y",
+    "return max(x.ndim, y)",
     "return any(each > 2 for each in x.shape)",
     "return all([y > 1, len(x) == 2])",
     "return any({'a': x})",

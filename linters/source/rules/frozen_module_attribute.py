@@ -153,6 +153,7 @@ GOOD = (
             def _build(self):
                 self.scale = 2.0
 
+            @nn.compact
             def __call__(self, x):
                 count = self.variable("stats", "count", lambda: jnp.zeros(()))
                 count.value = count.value + 1

@@ -2,8 +2,9 @@
 
 ## What it does
 Reports calls of NumPy functions that convert their arguments to NumPy arrays, functions of `math`, `float()`, `int()`,
-`.item()`, `.tolist()`, and subscripts of NumPy arrays, lists and tuples, where what they are given comes out of an array operation in a
-traced function. Which NumPy functions convert and which hand the call to the array was measured for all of them.
+`.item()`, `.tolist()`, and subscripts of NumPy arrays, lists and tuples, where what they are given comes out of an
+array operation in a traced function. Which NumPy functions convert and which hand the call to the array was measured
+for all of them.
 
 ## Why is this bad?
 A tracer holds no numbers, so the first trace ends with TracerArrayConversionError or ConcretizationTypeError

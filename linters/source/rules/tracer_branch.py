@@ -258,40 +258,27 @@ BAD = (
 
         class Block(nn.Module):
             def setup(self):
-                self.out = nn.Dense(2)
-                self.inner = nn.Dense(4)
+                self.out, self.inner = nn.Dense(4), nn.Dense(4)
 
             def __call__(self, x):
                 if x.mean() > 0:  # bad
                     x = x + 1
                 h = self.inner(x)
-                if h.max() > 3:  # bad
-                    h = nn.relu(h)
-                return self.head(h)
-
-            def head(self, h):
-                return h if self.out(h)[0] > 1 else -h  # bad
+                return self.out(h) if h.max() > 3 else -h  # bad
 
         class Layer(nnx.Module):
             def __init__(self, rngs):
                 self.linear = nnx.Linear(3, 3, rngs=rngs)
 
             def __call__(self, x):
-                h = self.linear(x)
-                return h if (x > 0).any() and h.mean() > 0 else -h  # bad
+                return x if (x > 0).any() and self.linear(x).mean() > 0 else -x  # bad
 
         model = Block()
 
         @jax.jit
         def step(variables, x):
             out = model.apply(variables, x)
-            if out.mean() > 3:  # bad
-                out = out * 2
-            return out
-
-        @nnx.jit
-        def evaluate(layer, x):
-            return 0.0 if layer(x).sum() > 3 else 1.0  # bad
+            return out if out.mean() > 3 else -out  # bad
         """,
         raises="TracerBoolConversionError",
         run="step(model.init(jax.random.key(0), jnp.ones(3)), jnp.ones(3))",

@@ -261,8 +261,7 @@ BAD = (
                 self.out, self.inner = nn.Dense(4), nn.Dense(4)
 
             def __call__(self, x):
-                if x.mean() > 0:  # bad
-                    x = x + 1
+                assert x.mean() > 0  # bad
                 h = self.inner(x)
                 return self.out(h) if h.max() > 3 else -h  # bad
 

@@ -1,4 +1,4 @@
-"""What tells that a value is an array, and sequences that one is an index of."""
+"""What tells that a value is an array, and uses of parameters that only tracing shows to be wrong."""
 
 from __future__ import annotations
 
@@ -16,13 +16,19 @@ def found(code: str) -> list[str]:
 @pytest.mark.parametrize(
     ("body", "codes"),
     [
+        ("return max(x, y)", ["JIT103"]),
+        ("return min(x, 0.0)", ["JIT103"]),
+        ("return 0 < x < 3", ["JIT103"]),
+        ("return 1 if 0 < x < 3 else 2", ["JIT103"]),
+        ("return max(x.ndim, n)", []),
+        ("return jnp.maximum(x, y)", []),
         ("return [1, 2, 3][x]", ["JIT113"]),
         ("sizes = (1, 2)\n    return sizes[x.sum()]", ["JIT113"]),
         ("return [1, 2, 3][x.ndim], (x, y)[n], [x, y][0]", []),
         ("return {1: x}[n]", []),
     ],
 )
-def test_subscripts_of_sequences(body: str, codes: list[str]) -> None:
+def test_uses_of_parameters(body: str, codes: list[str]) -> None:
     assert found(f"@jax.jit(static_argnums=2)\ndef f(x, y, n):\n    {body}\n") == codes
 
 

@@ -44,7 +44,7 @@ def _attribute_edit(facts: FileFacts, mention: Mention, removal: Removal) -> Edi
 
 
 def _import_edit(facts: FileFacts, mention: Mention, removal: Removal) -> Edit | None:
-    """The import of the new name under the old one, where the statement imports nothing else."""
+    """The import of the new name under the old one; what else the statement imports stays, on a line of its own."""
     statement, alias = mention.statement, mention.node
     if not isinstance(alias, ast.alias) or statement is None or statement.lineno != statement.end_lineno:
         return None
@@ -57,9 +57,24 @@ def _import_edit(facts: FileFacts, mention: Mention, removal: Removal) -> Edit |
     if removal.is_module and statement.module == removal.name:
         names = ", ".join(each.name + (f" as {each.asname}" if each.asname else "") for each in statement.names)
         return Edit(facts.location(statement), f"from {removal.new} import {names}")
-    if len(statement.names) != 1 or f"{statement.module}.{alias.name}" != removal.name:
+    if f"{statement.module}.{alias.name}" != removal.name:
         return None
     module, _, name = removal.new.rpartition(".")
     bound = alias.asname or alias.name
     renamed = f" as {bound}" if bound != name else ""
-    return Edit(facts.location(statement), f"from {module} import {name}{renamed}") if module else None
+    others = [
+        each.name + (f" as {each.asname}" if each.asname else "") for each in statement.names if each is not alias
+    ]
+    if not module or (others and not _has_its_line(facts, statement)):
+        return None
+    lines = [f"from {module} import {name}{renamed}"]
+    if others:
+        lines.append(" " * statement.col_offset + f"from {statement.module} import {', '.join(others)}")
+    return Edit(facts.location(statement), "\n".join(lines))
+
+
+def _has_its_line(facts: FileFacts, statement: ast.stmt) -> bool:
+    """Whether only spaces stand before a statement on its line, and nothing but a comment behind it."""
+    data = facts.source.lines[statement.lineno - 1].encode("utf-8", "surrogatepass")
+    before, behind = data[: statement.col_offset], data[statement.end_col_offset :].strip()
+    return not before.strip(b" ") and (not behind or behind.startswith(b"#"))

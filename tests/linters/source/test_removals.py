@@ -173,7 +173,16 @@ def mended(source: str, **requirements: str) -> str:
         ("import jax.numpy as np\nnp.clip(1, a_min=0, a_max=2)", "import jax.numpy as np\nnp.clip(1, min=0, max=2)"),
         ("import jax\njax.random.KeyArray", "import jax\njax.Array"),
         ("import jax\njax.core.Primitive", "import jax\njax.core.Primitive"),
-        ("from jax.core import Primitive, Tracer", "from jax.core import Primitive, Tracer"),
+        (
+            "from jax.core import Primitive, Tracer as T",
+            "from jax.extend.core import Primitive\nfrom jax.core import Tracer as T",
+        ),
+        (
+            "def f():\n    from jax import jit, tree_map  # both",
+            "def f():\n    from jax.tree import map as tree_map\n    from jax import jit  # both",
+        ),
+        ("if x: from jax import jit, tree_map", "if x: from jax import jit, tree_map"),
+        ("from jax import jit, tree_map; jit", "from jax import jit, tree_map; jit"),
     ],
 )
 def test_fixes(before: str, after: str) -> None:

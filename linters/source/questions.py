@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .records import Call, Function, Record
 from .values.value import NONE, Value, dotted
@@ -84,7 +84,7 @@ def _called(facts: FileFacts, call: Call, name: str) -> tuple[Value, ast.expr, b
     if len(given) > 1 and name != "sorted":
         asked = [(arg, node, True) for arg, node in zip(given, written, strict=True) if facts.kind(arg) == "array"]
         if not asked and all(facts.is_tracer(arg) or _is_number(arg) for arg in given):
-            asked = [(Value("compare", call.node, tuple(given[:2]), ("Gt",)), call.node, True)]  # type: ignore[list-item]
+            asked = [(Value("compare", call.node, tuple(given[:2]), ("Gt",)), cast("ast.expr", call.node), True)]
         return asked[0] if asked else None
     each = _element(facts, given[0])
     several = given[0].op in ("list", "tuple") and len(given[0].args) > 1

@@ -170,10 +170,22 @@ def _rebuilt(facts: FileFacts, call: Call, nested: Mapping[Function, list[Functi
     made = facts.callee(call.result)
     if made.jit is None or made.function is None or _remembers(facts, maker.function.id):
         return None
-    inner = facts.program.function(made.function.id)
-    if inner is None or inner.parent != maker.function.id or call.decorates is not None:
+    returned = facts.returned(call.result)
+    if returned is None or call.decorates is not None or not _is_new(facts, returned, maker.function.id):
         return None
     return Rebuilt(call, f"a function that {maker.function.name}() makes", [*call.args, *call.keywords.values()], {})
+
+
+def _is_new(facts: FileFacts, value: Value, maker: str) -> bool:
+    """Whether a value, as a function returns it, is on each path a compiled function of its own code, made just now.
+
+    One that it keeps, in an attribute or a global, comes out on some path as that.
+    """
+    if value.op == "phi":
+        return all(_is_new(facts, each, maker) for each in value.args)
+    made = facts.callee(value)
+    inner = facts.program.function(made.function.id) if made.function is not None else None
+    return value.op == "call" and made.jit is not None and inner is not None and inner.parent == maker
 
 
 def captured(facts: FileFacts, value: Value, nested: Mapping[Function, list[Function]]) -> list[Value]:

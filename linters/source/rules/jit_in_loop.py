@@ -226,6 +226,55 @@ BAD = (
 
 GOOD = (
     Example(
+        "made when it is first asked for",
+        """
+        import jax
+
+        _halve = None
+
+
+        def halve():
+            global _halve
+            if _halve is None:
+                _halve = jax.jit(lambda x: 0.5 * x)
+            return _halve
+
+
+        class Model:
+            def __init__(self):
+                self.step = None
+
+            def kept(self):
+                if self.step is None:
+                    self.step = jax.jit(lambda x: x + 1)
+                return self.step
+
+            def found(self):
+                if not hasattr(self, "_found"):
+                    self._found = jax.jit(lambda x: x * 2)
+                return self._found
+
+            def asked(self):
+                made = getattr(self, "_asked", None)
+                if made is None:
+                    made = self._asked = jax.jit(lambda x: x * 3)
+                return made
+
+            def tried(self):
+                try:
+                    return self._tried
+                except AttributeError:
+                    self._tried = jax.jit(lambda x: x * 4)
+                return self._tried
+
+            def run(self, xs):
+                for x in xs:
+                    x = halve()(self.kept()(self.found()(self.asked()(x))))
+                return [self.tried()(x) for x in xs]
+        """,
+        run="count(lambda n: Model().run([1.0] * n))",
+    ),
+    Example(
         "compiled before the loop",
         """
         import functools

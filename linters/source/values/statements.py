@@ -151,6 +151,9 @@ class Statements(Expressions):
 
     def _run_global(self, node: ast.Global) -> None:
         self.declared.update(dict.fromkeys(node.names, "global"))
+        for name in node.names:
+            if name in self.globals:  # where paths meet, one that set it meets those that did not
+                self.env.setdefault(name, self.globals[name])
 
     def _run_nonlocal(self, node: ast.Nonlocal) -> None:
         self.declared.update(dict.fromkeys(node.names, "nonlocal"))

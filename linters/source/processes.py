@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from .fixed import UNDECIDED, constant
 from .records import Function
 from .values.value import Value, dotted
 
@@ -40,7 +41,7 @@ def met(function: Function) -> str | None:
 
 def differs(program: Program, guard: Value, depth: int = 0) -> bool:
     """Whether a condition is one about the process at hand."""
-    if depth > DEEPEST:
+    if depth > DEEPEST or _is_settled(guard):
         return False
     op = guard.op
     if op in ("compare", "bool", "unary", "phi", "bin"):
@@ -62,6 +63,34 @@ def differs(program: Program, guard: Value, depth: int = 0) -> bool:
         member = program.instance_member(kind, guard.data) if kind is not None and kind in program.class_data else None
         return member is not None and member is not guard and differs(program, member, depth + 1)
     return False
+
+
+def _is_settled(guard: Value) -> bool:
+    """Whether a condition comes to one thing on all processes whatever it asks of them: `host is None or ...` without a
+    host, or where there is none by default.
+    """
+    if constant(guard, _undecided) is not UNDECIDED:
+        return True
+    if guard.op == "compare":
+        return any(map(_is_none, guard.args))
+    if guard.op != "bool":
+        return False
+    asks = "Is" if guard.data == "Or" else "IsNot"
+    return any(
+        each.op == "compare"
+        and each.data == (asks,)
+        and each.args[0].op == "param"
+        and _is_none(each.args[0].data.default)
+        for each in guard.args
+    )
+
+
+def _undecided(_: Value) -> object:
+    return UNDECIDED
+
+
+def _is_none(value: Value | None) -> bool:
+    return value is not None and value.op == "const" and value.data is None
 
 
 _REACHES: WeakKeyDictionary[Program, dict[str, str | None]] = WeakKeyDictionary()

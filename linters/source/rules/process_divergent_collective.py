@@ -140,7 +140,7 @@ BAD = (
         """
         import jax
         from jax.experimental.multihost_utils import process_allgather as gather
-        from cluster import finish, is_leader
+        from cluster import finish, is_host, is_leader
 
         def collect(values, leader_only):
             leader = is_leader()
@@ -148,6 +148,8 @@ BAD = (
                 return None
             everything = gather(values)  # bad
             finish()  # bad
+            if is_host(0):
+                finish()  # bad
             return everything
         """,
         files={
@@ -157,6 +159,9 @@ BAD = (
 
             def is_leader():
                 return jax.process_index() == 0
+
+            def is_host(host=None):
+                return host is None or jax.process_index() == host
 
             def finish():
                 barrier("done")
@@ -246,6 +251,32 @@ GOOD = (
             return evaluate(step) if step else None
         """,
         run="wait(3, 2)",
+    ),
+    Example(
+        "one process only if the caller names it",
+        """
+        import jax
+        from jax.experimental import multihost_utils
+
+        def is_time(step, every, host=None):
+            is_host = host is None or jax.process_index() == host
+            return step % every == 0 and is_host
+
+        def is_chosen(host=None):
+            if host is None:
+                return True
+            return jax.process_index() == host
+
+        def train(x, steps, host=None):
+            for step in range(steps):
+                if is_time(step, 10) and is_chosen():
+                    x = multihost_utils.broadcast_one_to_all(x)
+                if host is not None and jax.process_index() != host:
+                    continue
+                multihost_utils.sync_global_devices("step")
+            return x
+        """,
+        run="train(1.0, 2)",
     ),
     Example(
         "after the branch has met again",

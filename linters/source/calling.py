@@ -13,7 +13,7 @@ from .names import Names
 from .records import Call, Class
 from .summary import FunctionSummary
 from .transforms import POSITIONAL, TRANSFORMS, Transform
-from .values.value import UNKNOWN, Value, dotted
+from .values.value import UNKNOWN, Value, dotted, spread
 
 PARTIAL = frozenset({"functools.partial", "jax.tree_util.Partial", "equinox.Partial"})
 DEEPEST_RETURN = 4
@@ -328,7 +328,7 @@ class Calling(Names):
         if function is None:
             return found
         positional = [each for each in function.parameters if each.kind == "positional"]
-        for parameter, value in zip(positional, (*callee.bound, *args), strict=False):
+        for parameter, value in zip(positional, spread((*callee.bound, *args)), strict=False):
             if value.op == "star":
                 break
             found[parameter.name] = value

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from .callee import Callee
 from .records import Call
-from .values.value import Value
+from .values.value import Value, spread
 
 if TYPE_CHECKING:
     from .facts import FileFacts
@@ -24,8 +24,8 @@ def donated(facts: FileFacts, call: Call) -> list[tuple[str, Value, bool]]:
 
     Another function of the project may hand its argument on to one that donates it.
     """
-    callee = facts.callee(call)
     program = facts.program
+    callee = _compiled(facts, call.func) or facts.callee(call)
     if _donates_itself(callee):
         return [(each, value, True) for each, value in _given_away(program, callee, call.args, call.keywords)]
     if callee.function is None or callee.wraps or callee.cls is not None:
@@ -36,6 +36,18 @@ def donated(facts: FileFacts, call: Call) -> list[tuple[str, Value, bool]]:
     given = facts.arguments(call)
     written = {id(each) for each in (*call.args, *call.keywords.values())}
     return [(name, given[name], False) for name in sorted(names) if name in given and id(given[name]) in written]
+
+
+def _compiled(facts: FileFacts, value: Value) -> Callee | None:
+    """What `jax.jit(f).lower(...).compile()` runs, where it takes the arguments that `f` does."""
+    for name in ("compile", "lower"):
+        func = value.data.func if value.op == "call" else value
+        if func.op != "attr" or func.data != name:
+            return None
+        value = func.args[0]
+    callee = facts.callee(value)
+    options = facts.jit_options(callee)
+    return callee if callee.jit is not None and not (options.static_numbers or options.static_names) else None
 
 
 def _donates_itself(callee: Callee) -> bool:
@@ -50,7 +62,7 @@ def _given_away(
     every = options.all_donated and jit is not None and program.constant(jit.options.get("donate"), None) == "all"
     if not (every or options.donated_numbers or options.donated_names):
         return
-    for at, value in enumerate(args):
+    for at, value in enumerate(spread(args)):
         if value.op == "star":
             break
         if every or at in (options.donated_numbers or ()):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .callee import Callee, Wrapped
 from .records import Call, Function
 from .transforms import COMPILES
-from .values.value import Value
+from .values.value import Value, spread
 
 if TYPE_CHECKING:
     from .facts import FileFacts
@@ -70,7 +70,7 @@ def static_arguments(facts: FileFacts, call: Call) -> Iterator[tuple[str, Value]
     options = facts.jit_options(callee)
     if not options.static_numbers and not options.static_names:
         return
-    for at, value in enumerate(call.args):
+    for at, value in enumerate(spread(call.args)):
         if value.op == "star":
             break
         if options.is_static(at):

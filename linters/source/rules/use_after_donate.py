@@ -24,7 +24,8 @@ The memory of a donated array is written over, and the array is deleted: reading
         drift = jnp.abs(state - before)
 
 ## What stays clean
-A name that is bound again by the same statement, reads before the call, copies, shapes and dtypes (they survive), other
+A name that is bound again by the same statement, reads before the call, copies, shapes and dtypes (they survive), the
+keys and length of a tree of arrays, what is put into it or taken out, its leaves that are NumPy arrays, other
 branches, handlers of exceptions, `flax.nnx.jit` (it puts the new arrays into the module), compiled code (an inner
 donation has no effect there), tests.
 
@@ -38,41 +39,20 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ..apis import STATIC_ATTRIBUTES
+from ..after_donation import Gone, gone_with, is_part_of, used_after
+from ..buffers import Use
 from ..donation import donated, leaves
 from ..facts import FileFacts
-from ..keys import same, together
+from ..keys import same
 from ..rebuilt import comes_again
-from ..records import Call, Function, Loop, Read, Record
+from ..records import Call, Function, Loop, Record
 from ..rule import Example, SourceRule
-from ..values.value import Value, dotted
-
-_SURVIVE = STATIC_ATTRIBUTES | {"is_deleted", "delete", "device", "devices", "__dict__"}
-_ASK_NO_NUMBERS = frozenset(
-    {
-        "builtins.isinstance", "builtins.len", "builtins.type", "builtins.id", "builtins.hasattr", "jax.typeof",
-        "jax.tree.structure", "jax.tree_util.tree_structure", "jax.eval_shape", "jax.numpy.shape", "jax.numpy.ndim",
-        "builtins.callable",
-    }
-)  # fmt: skip
-_STATE = frozenset({"params", "opt_state", "batch_stats", "mu", "nu", "ema", "ema_params", "weights", "variables"})
-
-
-class Gone:
-    """A value that a call donated. `round` is the loop whose first round takes it, where it came before the loop."""
-
-    __slots__ = ("call", "plain", "round", "value")
-
-    def __init__(self, call: Call, value: Value, plain: bool, round: Loop | None = None) -> None:
-        self.call = call
-        self.value = value
-        self.plain = plain
-        self.round = round
+from ..values.value import Value, spread
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function in facts.host_functions():
-        told: set[int] = set()
+        told: set[ast.AST] = set()
         for call in function.calls:
             if call.decorates is not None:
                 continue
@@ -80,14 +60,14 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             for how, value, itself in away:
                 finding = _at_once(facts, call, how, value, itself)
                 if finding is not None:
-                    told.add(id(call))
+                    told.add(call.node)
                     yield finding
                     continue
-                for gone in _gone(facts, call, value, itself):
-                    read = next(_later(facts, function, gone), None)
-                    if read is not None and id(read) not in told:
-                        told.add(id(read))
-                        yield _read(facts, gone, how, read)
+                for gone in gone_with(facts, call, value, itself):
+                    found = next(used_after(facts, function, gone), None)
+                    if found is not None and found[0].node not in told:
+                        told.add(found[0].node)
+                        yield _read(facts, gone, how, found)
                         break
 
 
@@ -124,7 +104,7 @@ def _at_once(facts: FileFacts, call: Call, how: str, value: Value, itself: bool)
 def _given(call: Call, value: Value) -> Iterator[Value]:
     """The other arguments of a call."""
     found = False
-    for each in (*call.args, *call.keywords.values()):
+    for each in (*spread(call.args), *call.keywords.values()):
         if each is value and not found:
             found = True
             continue
@@ -132,7 +112,7 @@ def _given(call: Call, value: Value) -> Iterator[Value]:
 
 
 def _twice(call: Call, value: Value) -> bool:
-    return sum(each is value for each in (*call.args, *call.keywords.values())) > 1 and value.op not in (
+    return sum(each is value for each in (*spread(call.args), *call.keywords.values())) > 1 and value.op not in (
         "const",
         "name",
     )
@@ -154,102 +134,19 @@ def _conditional(call: Call, loop: Loop) -> bool:
     return any(each.branch is not None for each in call.block.chain() if each.loop is loop)
 
 
-def _gone(facts: FileFacts, call: Call, value: Value, itself: bool) -> Iterator[Gone]:
-    value = same(value)
-    for each, plain in leaves(facts.program, value):
-        if each.op not in ("const", "name", "function", "class", "ref", "unknown"):
-            yield Gone(call, each, plain and itself)
-    before = value
-    while before.op == "loop" and before.args[0] is not before:
-        loop, before = before.data, before.args[0]
-        if before.op in ("param", "call", "item"):
-            yield Gone(call, before, False, loop)
-
-
-def _later(facts: FileFacts, function: Function, gone: Gone) -> Iterator[Record]:
-    """Where a donated value is read after the call."""
-    call = gone.call
-    for read in function.reads:
-        if not _after(gone, read):
-            continue
-        taken = read.value is gone.value or (gone.round is None and _part_of(read.value, gone.value))
-        if taken and together(call.block, read.block) and not _harmless(facts, function, read):
-            yield read
-    if gone.value.op not in ("attr", "item"):
-        return
-    uses: list[tuple[Record, Iterable[Value]]] = [
-        *((each, (*each.args, *each.keywords.values())) for each in function.calls),
-        *((each, each.value.args) for each in function.arithmetic),
-        *((each, (each.value,)) for each in function.returns),
-    ]
-    for record, values in uses:
-        if _after(gone, record) and record is not call and any(each is gone.value for each in values):
-            asks = isinstance(record, Call) and facts.callee(record).name in _ASK_NO_NUMBERS
-            if together(call.block, record.block) and not asks:
-                yield record
-
-
-def _after(gone: Gone, record: Record) -> bool:
-    if record.order > gone.call.order:
-        return True
-    return gone.round is not None and gone.round in list(record.block.loops())
-
-
-def _part_of(value: Value, whole: Value) -> bool:
-    """Whether a name was bound to a part of what was donated: parameters taken out of a state."""
-    for _ in range(4):
-        if (value.op == "attr" and value.data in _STATE) or (
-            value.op == "item" and value.args[1].op == "const" and value.args[1].data in _STATE
-        ):
-            value = value.args[0]
-        else:
-            return False
-        if value is whole:
-            return True
-    return False
-
-
-def _harmless(facts: FileFacts, function: Function, read: Record) -> bool:
-    """Whether only what survives is asked for: a shape, a type, whether it is None."""
-    if read.statement is None:
-        return False
-    path = _path(read.statement, read.node)
-    parent = path[-1] if path else None
-    if isinstance(parent, ast.Attribute):
-        grand = path[-2] if len(path) > 1 else None
-        return parent.attr in _SURVIVE or (isinstance(grand, ast.Attribute) and grand.attr in _SURVIVE)
-    if isinstance(parent, ast.Compare):
-        return all(isinstance(each, (ast.Is, ast.IsNot)) for each in parent.ops)
-    if isinstance(parent, ast.Call):
-        found = next((each for each in function.calls if each.node is parent), None)
-        return found is not None and (facts.callee(found).name or dotted(found.func)) in _ASK_NO_NUMBERS
-    return False
-
-
-def _path(statement: ast.AST, wanted: ast.AST) -> list[ast.AST]:
-    """The nodes from a statement down to the one round a node."""
-    stack: list[tuple[ast.AST, list[ast.AST]]] = [(statement, [])]
-    while stack:
-        node, above = stack.pop()
-        if node is wanted:
-            return above
-        stack += [(each, [*above, node]) for each in ast.iter_child_nodes(node)]
-    return []
-
-
-def _read(facts: FileFacts, gone: Gone, how: str, read: Record) -> Finding:
+def _read(facts: FileFacts, gone: Gone, how: str, found: tuple[Use, Record, str]) -> Finding:
+    use, when, need = found
     called = facts.text(getattr(gone.call.node, "func", gone.call.node))
     first = "the first round of the loop" if gone.round is not None else "it"
-    sure = gone.plain and getattr(read, "value", None) is gone.value
-    # A read of a name stands by itself; of an attribute or element it is the record of what is done with it.
-    taken = facts.text(read.node) if isinstance(read, Read) else facts.named(gone.value)
+    sure = gone.plain and need == "certain" and not is_part_of(use.value, gone.value)
+    taken = facts.text(use.node)
     return facts.finding(
         RULE,
-        read.node if isinstance(read.node, ast.expr) else read.statement or read.node,
+        use.node,
         f"`{taken}` is read here, but `{called}` on {facts.line(gone.call.node)} took {how}: {first} has deleted it",
-        subject=f"{read.function.name}: {taken} after {called}",
+        subject=f"{use.record.function.name}: {taken} after {called}",
         help="bind the result to the same name, read it before the call, or pass a copy",
-        confidence="certain" if sure and not _perhaps(gone.call, read) else "likely",
+        confidence="certain" if sure and not _perhaps(gone.call, when) else "likely",
     )
 
 
@@ -357,6 +254,47 @@ BAD = (
         run="Learner().fit([jnp.ones(2)])",
         raises="RuntimeError",
     ),
+    Example(
+        "without a name of its own: an attribute, an element, unpacked arguments, in a closure",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        step = jax.jit(lambda state, batch: state + batch, donate_argnums=0)
+        whole = step.lower(jnp.ones(2), jnp.ones(2)).compile()
+
+        class Trainer:
+            def __init__(self, state):
+                self.state = state
+                self.step = step
+
+            def moved(self, batch):
+                new = self.step(self.state, batch)
+                moved = new - self.state  # bad
+                self.state = new
+                return moved
+
+        def several(state, batch):
+            held = {"state": state}
+            new = step(held["state"], batch)
+            return new - held["state"]  # bad
+
+        def unpacked(state, batch):
+            both = (state, batch)
+            return step(*both) - state  # bad
+
+        def later(state, batch):
+            def norm():
+                return jnp.linalg.norm(state)  # bad
+
+            return step(state, batch), norm()
+
+        def compiled(state, batch):
+            return whole(state, batch) * state.sum()  # bad
+        """,
+        run="Trainer(jnp.ones(2)).moved(jnp.ones(2))",
+        raises="RuntimeError",
+    ),
 )
 
 GOOD = (
@@ -385,6 +323,58 @@ GOOD = (
             return new, array.shape, array.dtype, array.is_deleted()
         """,
         run="train({'w': jnp.ones(2)}, [jnp.ones(2)] * 2)\nonce(jnp.ones(2), jnp.ones(2))",
+    ),
+    Example(
+        "a tree of arrays: its keys, their shapes, other leaves, what is put there",
+        """
+        import jax
+        import jax.numpy as jnp
+        import numpy as np
+        from flax.training.train_state import TrainState
+
+        step = jax.jit(lambda tree: jax.tree.map(lambda leaf: leaf * 2, tree), donate_argnums=0)
+
+        def shapes(tree):
+            return jax.tree.map(lambda leaf: leaf.shape, tree)
+
+        def train(tree):
+            new = step(tree)
+            first = jax.tree.leaves(tree)[0].dtype
+            known = "w" in tree and list(tree) and [name for name in tree] and sorted(tree.keys())
+            sizes = tree["w"].shape[0], tree["w"].ndim, shapes(tree)
+            jax.tree.map(lambda leaf: leaf.delete(), tree)
+            tree["w"] = new["w"]
+            tree.update(new)
+            del tree["w"]
+            tree.clear()
+            return new, first, known, sizes
+
+        def pair(both):
+            new = step(both)
+            left, right = both
+            return new, left.shape, right.shape
+
+        def host(rows):
+            batch = {"x": np.ones(rows)}
+            return step(batch), batch["x"].sum(), batch
+
+        def state(held: TrainState):
+            return step(held), held.apply_fn, held.params["w"].shape
+
+        class Trainer:
+            def __init__(self, state):
+                self.state = state
+
+            def advance(self, state):
+                self.state = step(state)
+
+            def run(self):
+                self.advance(self.state)
+                kept = self.state
+                self.state = step(self.state)
+                return self.state, kept is self.state
+        """,
+        run="train({'w': jnp.ones(2)}); pair((jnp.ones(2), jnp.ones(2))); host(2); Trainer({'w': jnp.ones(2)}).run()",
     ),
     Example(
         "other paths, and what is not donated",

@@ -37,6 +37,7 @@ a
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 
@@ -92,3 +93,12 @@ def dotted(value: Value) -> str | None:
         tail = f".{value.data}{tail}"
         value = value.args[0]
     return value.data + tail if value.op == "name" else None
+
+
+def spread(values: Iterable[Value]) -> Iterator[Value]:
+    """The arguments of a call; those of a `*` one by one where what is unpacked is in sight."""
+    for each in values:
+        if each.op == "star" and each.args[0].op in ("tuple", "list"):
+            yield from spread(each.args[0].args)
+        else:
+            yield each

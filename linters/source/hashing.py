@@ -76,6 +76,8 @@ def unhashable(program: Program, value: Value, depth: int = 0) -> str | None:
     if op == "name":
         target = program.resolve(value.data)
         return unhashable(program, target, depth + 1) if target is not None and target.op != "name" else None
+    if op == "bin":
+        return _joined(program, value, depth) or _ARRAYS.get(program.kind(value))
     if op == "call":
         return _made(program, value, depth)
     kind = program.kind(value)
@@ -91,6 +93,13 @@ def unhashable(program: Program, value: Value, depth: int = 0) -> str | None:
     if op == "param":
         return _annotated(program, value.data.annotation)
     return None
+
+
+def _joined(program: Program, value: Value, depth: int) -> str | None:
+    """`[1] + more`, `[0] * count` and `{...} | more` give what they are made of."""
+    kinds = {"Add": ("a list",), "Mult": ("a list",), "BitOr": ("a dict", "a set")}.get(value.data, ())
+    found = (unhashable(program, each, depth + 1) for each in value.args)
+    return next((each for each in found if each in kinds), None)
 
 
 def _annotated(program: Program, annotation: Value) -> str | None:

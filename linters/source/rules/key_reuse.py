@@ -57,7 +57,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
     shared = _replicated(facts)
     for function in facts.functions:
         seen: dict[object, list[KeyUse]] = {}
-        for use in facts.key_uses(function):
+        for use in _uses(facts, function):
             loop = None if _aligned(use) else repeats(use)
             earlier = next((each for each in seen.get(use.identity, ()) if _again(each, use)), None)
             reported = True
@@ -82,6 +82,23 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 reported = False
             if not reported or earlier is None:
                 seen.setdefault(use.identity, []).append(use)
+
+
+def _uses(facts: FileFacts, function: Function) -> list[KeyUse]:
+    """The uses in a function, and in those that it makes and calls: a call of such one uses the keys round it."""
+    found = facts.key_uses(function)
+    for call in function.calls:
+        inner = call.func.data if call.func.op == "function" and call.decorates is None else None
+        if inner is None or inner.parent is not function:
+            continue
+        if any(
+            each.kind == "nonlocal" for other in facts.functions if function in other.chain() for each in other.stores
+        ):
+            break  # which value a name has then is not known
+        for use in facts.key_uses(inner):
+            if use.value.op in ("param", "call", "item") and _outer(use.value, inner):
+                found.append(KeyUse(call, use.value, use.identity, inner.name, False))
+    return sorted(found, key=lambda each: each.call.order)
 
 
 def _aligned(use: KeyUse) -> bool:
@@ -193,6 +210,21 @@ BAD = (
         """,
     ),
     Example(
+        "a function inside that uses the key round it, twice the same key in a list",
+        """
+        import jax
+
+        def pair(key):
+            def one():
+                return jax.random.normal(key)
+
+            return one(), one()  # bad
+
+        def several(key):
+            return [jax.random.normal(each) for each in [key] * 3]  # bad
+        """,
+    ),
+    Example(
         "each round of a loop",
         """
         import jax
@@ -298,6 +330,30 @@ BAD = (
 )
 
 GOOD = (
+    Example(
+        "a function inside that moves the key on, or uses it once",
+        """
+        import jax
+
+        def pair(key):
+            def one():
+                nonlocal key
+                key, sub = jax.random.split(key)
+                return jax.random.normal(sub)
+
+            return one(), one()
+
+        def either(key, flag):
+            def one():
+                return jax.random.normal(key)
+
+            def other(key):
+                return jax.random.uniform(key)
+
+            left, right = jax.random.split(jax.random.key(0))
+            return [one() if flag else one(), other(left), other(right)]
+        """,
+    ),
     Example(
         "several arrays are shuffled alike",
         """

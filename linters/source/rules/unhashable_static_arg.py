@@ -125,6 +125,21 @@ def main():
         run="main()",
     ),
     Example(
+        "lists that are joined, repeated, unpacked",
+        _CALLS
+        + """
+
+def main(more):
+    return (
+        init(jax.random.key(0), [8] + more),  # bad
+        init(jax.random.key(0), [8] * 3),  # bad
+        init(*(jax.random.key(0), [8])),  # bad
+    )
+""",
+        raises="ValueError",
+        run="main([16])",
+    ),
+    Example(
         "a dict that a helper makes, by keyword",
         """
         import jax

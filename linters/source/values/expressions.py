@@ -395,6 +395,9 @@ class Expressions(State):
 
     def element(self, iterable: Value, loop: Loop | None, node: ast.AST) -> Value:
         """What a loop binds in a round: taken apart for enumerate, zip and items."""
+        only = _only_element(iterable)
+        if only is not None:
+            return only
         if iterable.op == "call":
             call = iterable.data
             name = call.func.data if call.func.op == "name" else None
@@ -416,3 +419,15 @@ class Expressions(State):
 
 
 FIRST_ITEM = "item"
+
+
+def _only_element(iterable: Value) -> Value | None:
+    """The one value that every round gets: of `[key] * 3`, `(key, key)`, `itertools.repeat(key)`."""
+    repeated = iterable.op == "bin" and iterable.data == "Mult"
+    if repeated:
+        iterable = next((each for each in iterable.args if each.op in ("list", "tuple")), iterable)
+    elif iterable.op == "call" and iterable.data.func.data == "itertools.repeat" and iterable.data.args:
+        return iterable.data.args[0]
+    elements = iterable.args if iterable.op in ("list", "tuple") else ()
+    same = bool(elements) and elements[0].op != "star" and all(each is elements[0] for each in elements)
+    return elements[0] if same and (len(elements) > 1 or repeated) else None

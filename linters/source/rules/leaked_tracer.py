@@ -46,6 +46,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ..concrete import is_sure, may_be_concrete
 from ..facts import TRACERS, FileFacts
+from ..origins import maker, outside, owner_of_name, root
 from ..records import Function, Store
 from ..rule import Example, SourceRule
 from ..values.value import Value
@@ -56,8 +57,9 @@ _FREE = frozenset({"__init__", "__post_init__", "__new__", "setup", "__setstate_
 
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function, traced in facts.traced_functions():
-        for store in function.stores:
-            if store.kind == "name" or _is_functional(store) or not facts.held(store.value) & TRACERS:
+        for store in (*function.stores, *_set_by_name(facts, function)):
+            stored = _stored(store)
+            if store.kind == "name" or _is_functional(store) or not facts.held(stored) & TRACERS:
                 continue
             place = _outlives(facts, function, store)
             if place is None or may_be_concrete(facts, store):
@@ -69,8 +71,24 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 subject=f"{function.name}: {facts.text(store.node)}",
                 because=facts.why(function),
                 help="return the value from the traced function, or hand it out with jax.debug.callback",
-                confidence="certain" if is_sure(traced) and "array" in facts.held(store.value) else "likely",
+                confidence="certain" if is_sure(traced) and "array" in facts.held(stored) else "likely",
             )
+
+
+def _stored(store: Store) -> Value:
+    """What is put there: of `held += [value]`, the list that is added."""
+    value = store.value
+    added = value.args[1] if store.augmented == "Add" and value.op == "bin" else value
+    return added if added.op in ("list", "tuple", "comp") else value
+
+
+def _set_by_name(facts: FileFacts, function: Function) -> Iterable[Store]:
+    """`setattr(object, "name", value)` as the store that it is."""
+    for call in function.calls:
+        if len(call.args) == 3 and facts.callee(call).name in ("builtins.setattr", "builtins.object.__setattr__"):
+            base, name, value = call.args
+            shown = name.data if name.op == "const" and isinstance(name.data, str) else ""
+            yield Store(call.node, call.block, function, call.order, call.statement, "attribute", shown, value, base)
 
 
 def _is_functional(store: Store) -> bool:
@@ -85,23 +103,27 @@ def _outlives(facts: FileFacts, function: Function, store: Store) -> str | None:
     if store.kind == "global":
         return f"the global `{store.name}`"
     if store.kind == "nonlocal":
-        owner = _owner_of_name(function, store.name)
-        return f"`{store.name}` of {owner.name}()" if owner is not None and _outside(facts, function, owner) else None
+        owner = owner_of_name(function, store.name)
+        return f"`{store.name}` of {owner.name}()" if owner is not None and outside(facts, function, owner) else None
     if store.base is None:
         return None
-    base = _root(store.base, store.kind == "item")
+    base = root(store.base, store.kind == "item")
     if base is None:
         return None
     if base.op == "param":
         owner = base.data.function
         if owner is function:
-            return _self(facts, function, store, base)
-        if not isinstance(owner, Function) or not _outside(facts, function, owner):
+            return _kept_default(facts, function, store, base) or _self(facts, function, store, base)
+        if not isinstance(owner, Function) or not outside(facts, function, owner):
             return None
         grows = store.kind == "method" and store.name in _GROWS
         return f"`{base.data.name}` of {owner.name}()" if grows or not _is_module_object(facts, base) else None
-    made = _maker(facts, base)
-    if made is None or made is function or not _outside(facts, function, made):
+    if base.op == "class":
+        return f"the class `{base.data.name}`" if outside(facts, function, base.data.parent) else None
+    if base.op == "call" and facts.callee(base.data).name == "builtins.globals":
+        return "the globals of the module"
+    made = maker(facts, base)
+    if made is None or made is function or not outside(facts, function, made):
         return None
     if store.kind == "attribute" and _is_module_object(facts, base):
         return None
@@ -109,79 +131,14 @@ def _outlives(facts: FileFacts, function: Function, store: Store) -> str | None:
     return f"what {where} made outside of it"
 
 
-def _root(value: Value, into_item: bool, depth: int = 12) -> Value | None:
-    """The object that a chain of attributes, items and changes starts from.
-
-    An element of a list or tuple may be a reference of a kernel, which is written by `ref[index] = v`.
-    """
-    while depth:
-        depth -= 1
-        if into_item and value.op == "item" and not isinstance(value.args[1].data, str):
-            return None
-        if value.op in ("updated", "attr", "item", "loop"):
-            value = value.args[0]
-        elif value.op == "phi":
-            roots = [_root(each, into_item, depth - 1) for each in value.args[:4]]
-            return roots[0] if all(root is roots[0] for root in roots) else None
-        else:
-            return value
-    return None
-
-
-def _maker(facts: FileFacts, base: Value) -> Function | None:
-    """The function of this file in whose code an object is made: a container, or the instance of a class."""
-    if base.op in ("list", "dict", "set", "comp") and base.node is not None:
-        return _at(facts, base)
-    if base.op == "call":
-        call = base.data
-        callee = facts.callee(call)
-        name = callee.name or ""
-        if callee.cls is None and name.rpartition(".")[2] not in _CONTAINERS:
-            return None
-        return call.function if isinstance(call.function, Function) else None
-    return None
-
-
-_CONTAINERS = frozenset({"list", "dict", "set", "defaultdict", "OrderedDict", "deque", "SimpleNamespace"})
-
-
-def _at(facts: FileFacts, value: Value) -> Function | None:
-    """The innermost function round a node."""
-    line = getattr(value.node, "lineno", None)
-    if line is None:
+def _kept_default(facts: FileFacts, function: Function, store: Store, base: Value) -> str | None:
+    """A list or dictionary that is the default of a parameter is made once, and every call that gives none gets it."""
+    default, traced = base.data.default, facts.traced(function)
+    if default is None or default.op not in ("list", "dict", "set") or traced is None or not traced.direct:
         return None
-    column = value.node.col_offset  # type: ignore[union-attr]
-    best = facts.functions[0]
-    for each in facts.functions[1:]:
-        node = each.node
-        begin = (node.lineno, node.col_offset)  # type: ignore[attr-defined]
-        end = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
-        if begin <= (line, column) < end and begin >= (best.line, getattr(best.node, "col_offset", 0)):
-            best = each
-    return best
-
-
-def _owner_of_name(function: Function, name: str) -> Function | None:
-    """The enclosing function that a nonlocal name belongs to."""
-    for each in list(function.chain())[1:]:
-        if each.parameter(name) is not None:
-            return each
-        if any(store.kind == "name" and store.name == name for store in each.stores):
-            return each
-    return None
-
-
-def _outside(facts: FileFacts, function: Function, owner: Function) -> bool:
-    """Whether `owner`, a function round this one, runs outside of the trace, or a transform lies between."""
-    if owner.is_module:
-        return True
-    chain = list(function.chain())
-    if owner not in chain:
-        return False
-    between = chain[: chain.index(owner)]
-    if facts.traced(owner) is None:
-        return True
-    return any((traced := facts.traced(each)) is not None and traced.direct for each in between)
+    if traced.parameters.get(base.data.name, "unknown") != "unknown" or store.kind not in ("method", "item"):
+        return None
+    return f"the default of `{base.data.name}`"
 
 
 def _self(facts: FileFacts, function: Function, store: Store, base: Value) -> str | None:
@@ -337,9 +294,65 @@ BAD = (
         raises="UnexpectedTracerError",
         run="simulate(jnp.ones(3))",
     ),
+    Example(
+        "a list that is added to, an attribute set by its name, a default, a class, the globals",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        class Norms:
+            seen = {}
+
+            def __init__(self):
+                self.history = []
+                self.step = jax.jit(self._step)
+
+            def _step(self, x):
+                self.history += [x * 2]  # bad
+                setattr(self, "last", x * 2)  # bad
+                Norms.seen["mean"] = x.mean()  # bad
+                globals()["total"] = x.sum()  # bad
+                return x
+
+        @jax.jit
+        def collect(x, out=[]):
+            out.append(jnp.max(x))  # bad
+            return x
+        """,
+        raises="UnexpectedTracerError",
+        run="norms = Norms(); norms.step(jnp.ones(2)); norms.last + 1",
+    ),
 )
 
 GOOD = (
+    Example(
+        "lists that are added to, arguments with defaults, in the trace",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        class Names:
+            known = {}
+
+        def extended(x, parts=()):
+            parts = [*parts]
+            parts += [x * 2]
+            return parts
+
+        def filled(x, out):
+            out.append(x)
+            return out
+
+        @jax.jit
+        def step(x, out=None):
+            Names.known["rank"] = x.ndim
+            setattr(Names, "size", x.size)
+            out = [] if out is None else out
+            out.append(x)
+            return extended(jnp.tanh(x)), filled(x * 2, []), out
+        """,
+        run="step(jnp.ones(2)), step(jnp.ones(2), [jnp.ones(2)])",
+    ),
     Example(
         "containers of the trace",
         """

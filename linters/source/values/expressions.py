@@ -423,11 +423,11 @@ FIRST_ITEM = "item"
 
 def _only_element(iterable: Value) -> Value | None:
     """The one value that every round gets: of `[key] * 3`, `(key, key)`, `itertools.repeat(key)`."""
-    repeated = iterable.op == "bin" and iterable.data == "Mult"
-    if repeated:
-        iterable = next((each for each in iterable.args if each.op in ("list", "tuple")), iterable)
-    elif iterable.op == "call" and iterable.data.func.data == "itertools.repeat" and iterable.data.args:
+    if iterable.op == "call" and iterable.data.func.data == "itertools.repeat" and iterable.data.args:
         return iterable.data.args[0]
-    elements = iterable.args if iterable.op in ("list", "tuple") else ()
-    same = bool(elements) and elements[0].op != "star" and all(each is elements[0] for each in elements)
-    return elements[0] if same and (len(elements) > 1 or repeated) else None
+    repeated = iterable.op == "bin" and iterable.data == "Mult"
+    parts: tuple[Value, ...] = iterable.args if repeated else (iterable,)
+    elements = next((list(each.args) for each in parts if each.op in ("list", "tuple")), [])
+    if len(elements) < (1 if repeated else 2) or elements[0].op == "star":
+        return None
+    return elements[0] if all(each is elements[0] for each in elements) else None

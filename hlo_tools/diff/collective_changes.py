@@ -123,6 +123,7 @@ def _altered(pairs: Iterable[tuple[_Change, _Change]], lines: Lines, kind: Kind)
             scope=new.place.scope,
             phase=new.place.phase,
             weight=abs(new.ring - old.ring),
+            replaces=(old.meaning.kind, old.meaning.groups) != (new.meaning.kind, new.meaning.groups),
             details=[f"{_size(old)} before, {_size(new)} after"],
         )
 

@@ -21,13 +21,13 @@ _COLLECTIVES = ("collective", "collective-as-run")
 
 
 def _grew(*kinds: str) -> Callable[[Change], bool]:
-    """Of these kinds and only, or more often, in B."""
-    return lambda change: change.kind in kinds and change.before == 0 and bool(change.after)
+    """Of these kinds and only, or more often, in B; or there in place of something else."""
+    return lambda change: change.kind in kinds and bool(change.after) and (change.before == 0 or change.replaces)
 
 
 WORDS: dict[str, tuple[str, Callable[[Change], bool]]] = {
     "changed": ("anything at all", lambda change: True),
-    "new-collective": ("a collective that A does not run", _grew(*_COLLECTIVES)),
+    "new-collective": ("a collective more, or one of another kind or over other devices", _grew(*_COLLECTIVES)),
     "new-host-call": ("a callback, infeed, outfeed or host transfer more", _grew("host")),
     "new-copy": ("a copy or transpose more", _grew("copy", "transpose")),
     "lost-donation": (

@@ -83,6 +83,8 @@ class Roofline:
     path: Path | None = None
     """The step as scheduled."""
     assumptions: tuple[str, ...] = ()
+    made_for: str | None = None
+    """The platform the program was compiled for, where it is not the one it is bounded on."""
 
     @property
     def binding(self) -> Resource | None:

@@ -16,6 +16,7 @@ from ...contracts.hardware import DEVICES, DeviceKind
 from ...contracts.hardware.smallest import smallest_target
 from ...contracts.manifest import MeshFact, StepFacts
 from ...contracts.target_name import TargetName, parse_target
+from ...hlo_tools.backend import backend_of
 from ...hlo_tools.canonical import canonical_ledger, summed
 from ...hlo_tools.capture import MANIFEST, Capture, gunzip, read_capture
 from ...hlo_tools.collectives import CollectiveLedger, collectives
@@ -215,7 +216,11 @@ def roofline_of(program: Program, target: str | None = None, hardware: str | Non
     found = roofline(cost(program.module), ledger, parsed, need, program.module)
     if hardware:
         found.assumptions = (f"{ledger.devices:,} devices of {hardware} are taken to be {name}", *found.assumptions)
-    found.assumptions = (*_compiled(program, parsed), *found.assumptions)
+    if parsed is not None and parsed.devices != ledger.devices:
+        many = f"{ledger.devices:,} device{'s' * (ledger.devices != 1)}"
+        found.assumptions = (f"the program is for {many}, {parsed.text} has {parsed.devices:,}", *found.assumptions)
+    found.made_for = _made_for(program, parsed)
+    found.assumptions = (*_compiled(program, parsed, found.made_for), *found.assumptions)
     return found
 
 
@@ -230,17 +235,30 @@ def _kind(name: str) -> DeviceKind:
     raise ContractLintError(f"--hardware {name!r}: no such device is known here", help=f"give one of {known}")
 
 
-def _compiled(program: Program, target: TargetName | None) -> Iterator[str]:
-    """What the program of a capture was compiled for, and what that means for a bound on `target`."""
-    from .forecast import FAST, target_named  # the other ledgers need no rules
+_PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 
-    if program.target is None:
-        return
-    own = target_named(program.target)
-    other = own is not None and target is not None and own.platform != target.platform
+
+def _made_for(program: Program, target: TargetName | None) -> str | None:
+    """The platform that the program was compiled for, where that is another than the target's; a dump shows it only
+    once it is scheduled."""
+    if target is None:
+        return None
+    own = parse_target(program.target).platform if program.target else None
+    if own is None and program.module.is_scheduled:
+        own = _PLATFORMS[backend_of(program.module)]
+    return own if own != target.platform else None
+
+
+def _compiled(program: Program, target: TargetName | None, other: str | None) -> Iterator[str]:
+    """What the program was compiled for, and what that means for a bound on `target`."""
+    from .forecast import FAST  # the other ledgers need no rules
+
     meant = f", not for {target.text}: its compiler makes other kernels and collectives" if target and other else ""
-    yield f"the program was compiled for {program.target} at effort {program.effort}{meant}"
-    if program.effort == "fast" and own is not None and own.platform == "tpu":
+    if program.target is not None:
+        yield f"the program was compiled for {program.target} at effort {program.effort}{meant}"
+    elif meant:
+        yield f"the program was compiled for {other}{meant}"
+    if program.target is not None and program.effort == "fast" and program.target.startswith("tpu"):
         yield FAST
 
 

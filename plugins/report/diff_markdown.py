@@ -23,6 +23,8 @@ def markdown(compared: Compared) -> str:
         parts.append(f"**{_cell(diff.placement.sentence)}**{_cell(made)}")
     if compared.broken:
         parts.append("\n".join(f"- threshold **{_cell(b.threshold)}**: {_cell(b.said)}" for b in compared.broken))
+    elif compared.thresholds is not None:
+        parts.append(f"kept: {_cell(compared.thresholds)}")
     rows = figures(diff) if diff.changes else []
     if rows:
         parts.append(table(("figure", "A", "B", "change"), [tuple(map(_cell, row)) for row in rows]))

@@ -35,6 +35,8 @@ def text(compared: Compared, width: int, color: bool = False) -> str:
         parts += [Text(f"made with {one_line(said)}", style="dim") for said in diff.placement.made_by]
     for each in compared.broken:
         parts.append(Text(f"threshold {one_line(each.threshold)}: {one_line(each.said)}", style="red"))
+    if compared.thresholds is not None and not compared.broken:
+        parts.append(Text(f"kept: {one_line(compared.thresholds)}", style="green"))
     rows = figures(diff) if diff.changes else []
     if rows:
         table = _table("Figure", ("A", "B", "change"), "right")

@@ -26,7 +26,7 @@ _WORDS = {
 def headline(compared: Compared) -> str:
     """The verdict and the first cause in one line."""
     diff = compared.diff
-    word = "FAIL: " if compared.broken else ""
+    word = "FAIL: " if compared.broken else "PASS: " if compared.thresholds is not None else ""
     if diff.verdict == "same":
         return f"{word}no change: the programs are equal up to names and order"
     if diff.verdict == "equivalent":

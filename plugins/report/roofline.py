@@ -69,7 +69,8 @@ def roofline_markdown(found: Roofline) -> str:
 def _first(found: Roofline) -> str:
     text = f"{found.cost.module}: {si(found.cost.flops)}FLOP a step on each of {plural(found.devices, 'device')}"
     if found.seconds is not None and found.binding is not None:
-        text += f"; at least {duration(found.seconds)}, bound by {found.binding.name}"
+        said = f"at least {duration(found.seconds)}, bound by {found.binding.name}"
+        text += f"; {said}" if found.made_for is None else f"; as compiled for {found.made_for} {said}"
         return f"{text}; {duration(found.path.seconds)} as scheduled" if found.path is not None else text
     return f"{text}; no time bound: {found.no_bound or 'no rate is published'}"
 

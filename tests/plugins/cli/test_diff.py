@@ -104,6 +104,24 @@ def test_thresholds(threshold: str, code: int, cli: Run, programs: Path) -> None
     done = cli("diff", "a.txt", "b.txt", "--threshold", threshold)
     assert done.returncode == code, done
     assert ("--threshold" in done.stderr) is (code == 2)
+    if code < 2:
+        assert done.stdout.startswith(("PASS: ", "FAIL: ")[code])
+        assert (f"kept: {threshold}" in done.stdout) is (code == 0)
+        comment = cli("diff", "a.txt", "b.txt", "--format", "markdown", "--threshold", threshold).stdout
+        assert comment.startswith(("### PASS: ", "### FAIL: ")[code])
+
+
+@pytest.mark.parametrize(
+    ("groups", "size", "code"),
+    [("{{0,2},{1,3}}", 8, 1), ("{{0,1},{2,3}}", 4, 0)],
+    ids=["over other devices", "smaller"],
+)
+def test_what_a_new_collective_is(groups: str, size: int, code: int, cli: Run, programs: Path) -> None:
+    """One over devices that A has none over, at the same line; not one that only moves another amount."""
+    text = (programs / "a.txt").read_text().replace("{{0,1},{2,3}}", groups)
+    (programs / "b.txt").write_text(text.replace("f32[8]{0}", f"f32[{size}]{{0}}"))
+    done = cli("diff", "a.txt", "b.txt", "--mesh", "data=2,fsdp=2", "--threshold", "new-collective")
+    assert done.returncode == code, done.stdout
 
 
 def test_help_says_which_thresholds_there_are(cli: Run) -> None:

@@ -155,3 +155,22 @@ def test_a_schedule_says_where_the_time_goes(cli: Run, tmp_path: Path, width: in
     assert {each["name"] for each in data["operations"]} == {"y", "r"}
     markdown = cli(*arguments, "--format", "markdown").stdout
     assert "| time as scheduled | at least | share | mostly |" in markdown
+
+
+def test_a_bound_on_other_hardware_says_so(cli: Run, tmp_path: Path) -> None:
+    """A finished program is one compiler's: of another platform it says what this very program would take there."""
+    finished = HLO.replace("num_partitions=4", "is_scheduled=true, num_partitions=4")
+    tiled = finished.replace("{1,0}", "{1,0:T(8,128)}")
+    (tmp_path / "cpu.txt").write_text(finished)
+    (tmp_path / "tpu.txt").write_text(tiled)
+    for name, target, platform in (
+        ("cpu.txt", "tpu:v5e:2x2", "cpu"),
+        ("tpu.txt", "cuda:h100:1x4", "tpu"),
+        ("tpu.txt", "tpu:v5e:2x2", None),
+    ):
+        text = cli("hlo", "roofline", name, "--target", target, env={"COLUMNS": "140"}).stdout
+        assert (f"; as compiled for {platform} at least" in text.splitlines()[0]) is (platform is not None)
+        assert (f"the program was compiled for {platform}, not for {target}" in text) is (platform is not None)
+    assert "the program is for 4 devices, tpu:v5e:4x4 has 16" in " ".join(
+        cli("hlo", "roofline", "tpu.txt", "--target", "tpu:v5e:4x4").stdout.split()
+    )

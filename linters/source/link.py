@@ -151,6 +151,20 @@ class Linker:
             for inner in self._functions(value):
                 why = Why(function.path, line, f"{callee.name}({inner.function.name if inner.function else ''})")
                 self._mark_root(function, inner, callee.name or "", transform, keywords, why)
+            if transform.compiles and not any(name.startswith("static") for name in keywords):
+                self._model_root(function, value, callee.name or "", line)
+
+    def _model_root(self, maker: FunctionSummary, value: Value, name: str, line: int) -> None:
+        """`jax.jit(model.apply)` of a Flax module: what its `__call__` takes is traced, but for what has a default."""
+        applied = self.program.callee(value)
+        inner = self._module_call(applied) if applied.name == ".apply" else None
+        if inner is None or inner.function is None:
+            return
+        parameters = inner.function.parameters
+        why = Why(maker.path, line, f"{name}(apply)")
+        states = {each.name: TRACER for each in parameters if is_input(each)}
+        fixed = {each.name: VARIES for each in parameters}
+        self._mark(inner.function.id, name, (why,), True, True, states, fixed)
 
     def _functions(self, value: Value, depth: int = 0) -> list[Callee]:
         """The project functions that a value given to a transform can be."""
@@ -252,6 +266,7 @@ class Linker:
             if staged and not found.staged:
                 found.staged, changed = True, True
             if direct and not found.direct:
+                changed = changed or is_conventional(found.chain)
                 found.direct, found.chain, found.transform = True, chain, transform
             elif is_conventional(found.chain) and not is_conventional(chain):
                 found.chain, found.transform, changed = chain, transform, True
@@ -358,17 +373,21 @@ class Linker:
 
     def _applied(self, callee: Callee, frozen: Any) -> tuple[Callee, Any]:
         """`model.apply(variables, x)` of a Flax module as the call of its `__call__` that it makes."""
-        program = self.program
-        model = callee.instance
-        kind = program.type_of(model) if model is not None else None
         func, args, keywords, line = frozen
-        if kind is None or model is None or program.module_kind(kind) != "flax.linen.Module" or "method" in keywords:
-            return callee, frozen
-        called = program.member(kind, "__call__")
-        if called is None or not args:
+        called = self._module_call(callee)
+        if called is None or not args or "method" in keywords:
             return callee, frozen
         given = {name: each for name, each in keywords.items() if name not in _OF_APPLY}
-        return program.callee(called).with_(bound=(model,), instance=model), [func, args[1:], given, line]
+        return called, [func, args[1:], given, line]
+
+    def _module_call(self, applied: Callee) -> Callee | None:
+        """The `__call__` of the Flax module whose `apply` is called; None where it is that of something else."""
+        program, model = self.program, applied.instance
+        kind = program.type_of(model) if model is not None else None
+        if kind is None or model is None or program.module_kind(kind) != "flax.linen.Module":
+            return None
+        called = program.member(kind, "__call__")
+        return program.callee(called).with_(bound=(model,), instance=model) if called is not None else None
 
     def _constant(self, value: Value | None, caller: str) -> Any:
         """The constant that an argument is; a parameter of the caller that is handed on may be one."""

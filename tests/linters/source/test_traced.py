@@ -220,6 +220,12 @@ def test_what_modules_are_given_until_a_transform_is_seen() -> None:
     assert call.parameters == {"x": "traced", "train": "static", "scale": "static", "self": "unknown"}
     assert method.parameters["h"] == "traced"
     assert [each.text for each in method.chain] == ["jax.jit(step)", "__call__()", "f()"]
+    jitted = program_of({"example.py": MODULE + "import jax\nmodel = Block()\nrun = jax.jit(model.apply)\n"})
+    call, method = (jitted.traced_functions[f"example:Block.{name}"] for name in ("__call__", "f"))
+    assert call.parameters == {"x": "traced"} and method.parameters["h"] == "traced"
+    assert [each.text for each in method.chain] == ["jax.jit(apply)", "f()"]
+    static = "import jax\nmodel = Block()\nrun = jax.jit(model.apply, static_argnums=2)\n"
+    assert program_of({"example.py": MODULE + static}).traced_functions["example:Block.f"].parameters["h"] == "input"
     other = program_of({"example.py": MODULE + step.replace("rngs=None", "method='f'")})
     assert other.traced_functions["example:Block.__call__"].parameters == {"x": "input"}
 

@@ -68,6 +68,32 @@ def is_array(facts: FileFacts, value: Value, depth: int = 8, rounds: tuple[Value
     return result_of(name) == "array" and name.startswith("jax.") and name.rpartition(".")[2] not in _SEVERAL
 
 
+def is_given_arrays(facts: FileFacts, parameter: Value) -> bool:
+    """Whether each traced call of a helper of this file, all in it, gives a parameter an array: a flag made of one."""
+    function = parameter.data.function
+    traced = facts.traced(function)
+    callers = {caller for caller, _, _ in facts.program.callers.get(function.id, ())}
+    if traced is None or traced.direct or any(each.partition(":")[0] != facts.module.name for each in callers):
+        return False
+    given = [
+        facts.arguments(call).get(parameter.data.name)
+        for caller in facts.functions
+        if caller.id in callers and facts.traced(caller) is not None
+        for call in caller.calls
+        if (callee := facts.callee(call)).function is not None and callee.function.id == function.id
+    ]
+    return bool(given) and all(each is not None and _is_made_array(facts, each) for each in given)
+
+
+def _is_made_array(facts: FileFacts, value: Value) -> bool:
+    """Whether an operation on tracers gave one array."""
+    if facts.kind(value) != "array":
+        return False
+    if value.op == "call" and not (facts.callee(value.data).name or "").startswith("."):
+        return is_array(facts, value)
+    return value.op in ("call", "compare", "unary", "bin")
+
+
 def is_indexed_as_array(facts: FileFacts, base: Value, index: Value) -> bool:
     """An argument of a traced function, or a part of one, with an index that neither lists nor dictionaries take.
 

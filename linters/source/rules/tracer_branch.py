@@ -30,8 +30,8 @@ that should pick the program with `static_argnames`.
 Questions that tracing can answer: shapes, dtypes, `len`, `isinstance`, `is None`, membership, static arguments, values
 bound by partial, configuration, fields of modules. Arms that a traced call may never come to: behind `isinstance`,
 `x.ndim == 0`, `p is None` of a function round the traced one, or a flag that no traced call sets so. A bare parameter
-in a condition is reported only where its annotation says that it is an array or a number: it may be a dictionary or
-None. A `try` that catches the error.
+in a condition is reported only where its annotation says that it is an array or a number, or every traced call of a
+helper gives it one: else it may be a dictionary or None. A `try` that catches the error.
 
 ## References
 - https://docs.jax.dev/en/latest/errors.html#jax.errors.TracerBoolConversionError
@@ -44,6 +44,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
+from ..arrays import is_given_arrays
 from ..concrete import asks_type, depends_on_call, is_sure, may_be_concrete
 from ..facts import FileFacts
 from ..questions import questions
@@ -93,11 +94,8 @@ def _is_tracer(facts: FileFacts, value: Value) -> bool:
         return True
     if kind != "traced" or value.op != "param":
         return False
-    return dotted(value.data.annotation) in _NUMBERS or facts.type_of(value) in _NUMBERS
-
-
-def _is_number(value: Value) -> bool:
-    return value.op == "const" and type(value.data) in (int, float)
+    declared = dotted(value.data.annotation) in _NUMBERS or facts.type_of(value) in _NUMBERS
+    return declared or is_given_arrays(facts, value)
 
 
 BAD = (

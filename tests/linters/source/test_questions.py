@@ -56,6 +56,16 @@ def program(body: str) -> str:
     return HEAD + indent(body, "    ") + "\n"
 
 
+HELPER = "import jax\nimport jax.numpy as jnp\n\ndef helper(flag):\n    return 1 if flag else 2\n\n"
+CALLS = {
+    "@jax.jit\ndef f(x):\n    return helper(x.sum() > 0) + helper(flag=x.any())\n": True,
+    "f = jax.jit(lambda x: helper(jnp.any(x)))\n": True,
+    "@jax.jit\ndef f(x):\n    return helper(x.ndim > 0)\n": False,
+    "@jax.jit\ndef f(x):\n    return helper(jnp.split(x, 2)) + helper({'a': x})\n": False,
+    "@jax.jit\ndef f(x):\n    return x + 1\n\nhelper(jnp.any(f(jnp.ones(2))))\n": False,
+}
+
+
 def found(body: str) -> list[str]:
     return [each.confidence for each in check_sources([plain_source("example.py", program(body))], selected=[RULE])]
 
@@ -63,12 +73,12 @@ def found(body: str) -> list[str]:
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, str]:
     """What came of each body, all of them run in one child process."""
-    bodies = (*REFUSED, *ANSWERED)
-    jobs = [{"source": program(body), "files": {}, "run": "f(jnp.ones(2))", "alone": False} for body in bodies]
+    programs = {body: program(body) for body in (*REFUSED, *ANSWERED)} | {calls: HELPER + calls for calls in CALLS}
+    jobs = [{"source": each, "files": {}, "run": "f(jnp.ones(2))", "alone": False} for each in programs.values()]
     done = subprocess.run(
         [sys.executable, str(CHILD)], input=json.dumps(jobs), capture_output=True, text=True, check=True
     )
-    return dict(zip(bodies, json.loads(done.stdout), strict=True))
+    return dict(zip(programs, json.loads(done.stdout), strict=True))
 
 
 @pytest.mark.parametrize("body", REFUSED)
@@ -81,3 +91,10 @@ def test_a_question_that_jax_refuses(body: str, outcomes: dict[str, str]) -> Non
 def test_a_question_that_tracing_answers(body: str, outcomes: dict[str, str]) -> None:
     assert outcomes[body] == "passed"
     assert found(body) == []
+
+
+@pytest.mark.parametrize(("calls", "refused"), CALLS.items())
+def test_a_flag_that_traced_calls_compute(calls: str, refused: bool, outcomes: dict[str, str]) -> None:
+    assert ("TracerBoolConversionError" in outcomes[calls].partition(":")[0].split()) is refused
+    findings = check_sources([plain_source("example.py", HELPER + calls)], selected=[RULE])
+    assert [each.location.line for each in findings if each.location] == ([5] if refused else [])

@@ -57,7 +57,8 @@ def _is_gone(gone: Gone, when: Record, value: Value) -> bool:
     The call of a compiled function that lies on an object changes nothing of it, any other method may.
     """
     if value is gone.value:
-        return True
+        # What differs from round to round is another one when the loop is left.
+        return value.op != "loop" or value.data in list(when.block.loops())
     attribute = gone.value.op == "attr" and gone.plain and gone.round is None
     if not attribute or value.op != "attr" or value.data != gone.value.data or value.args[0] is not gone.value.args[0]:
         return False

@@ -73,6 +73,8 @@ def is_given_arrays(facts: FileFacts, parameter: Value) -> bool:
     function = parameter.data.function
     traced = facts.traced(function)
     callers = {caller for caller, _, _ in facts.program.callers.get(function.id, ())}
+    if function.owner is not None and function.decorators:
+        return False  # which argument comes first depends on what the decorators make of it
     if traced is None or traced.direct or any(each.partition(":")[0] != facts.module.name for each in callers):
         return False
     given = [

@@ -361,9 +361,25 @@ GOOD = (
         def state(held: TrainState):
             return step(held), held.apply_fn, held.params["w"].shape
 
+        def until_empty(state, trees):
+            while True:
+                try:
+                    next(trees)
+                except StopIteration:
+                    break
+                state = step(state)
+            return state["w"] + 1
+
         class Trainer:
             def __init__(self, state):
                 self.state = state
+
+            def until_empty(self, trees):
+                while True:
+                    if next(trees, None) is None:
+                        break
+                    self.state = step(self.state)
+                return self.state["w"] + 1
 
             def advance(self, state):
                 self.state = step(state)

@@ -142,7 +142,8 @@ class Linker:
 
     def _root(self, function: FunctionSummary, call: Call, callee: Callee, transform: Transform) -> None:
         args = [*callee.bound, *call.args]
-        keywords = {**callee.bound_keywords, **{name: each for name, each in call.keywords.items() if name}}
+        options = [*callee.bound_keywords.items(), *call.keywords.items()]
+        keywords = {name: each for name, each in options if name}  # those of `**` have none
         keywords.update(zip(POSITIONAL.get(callee.name or "", ()), args[1:], strict=False))
         given = [args[at] for at in transform.functions if at < len(args)]
         given += [keywords[name] for name in transform.keywords if name in keywords]
@@ -151,7 +152,7 @@ class Linker:
             for inner in self._functions(value):
                 why = Why(function.path, line, f"{callee.name}({inner.function.name if inner.function else ''})")
                 self._mark_root(function, inner, callee.name or "", transform, keywords, why)
-            if transform.compiles and not any(name.startswith("static") for name in keywords):
+            if transform.compiles and not any(not name or name.startswith("static") for name, _ in options):
                 self._model_root(function, value, callee.name or "", line)
 
     def _model_root(self, maker: FunctionSummary, value: Value, name: str, line: int) -> None:

@@ -201,7 +201,6 @@ GOOD = (
             x = jnp.ones(jax.local_device_count())
             return jax.pmap(add, "i")(x).block_until_ready()
         """,
-        run="train(0, [1, 2], lambda s, b: s + b)",
     ),
     Example(
         "factories, caches, and a compiled function kept on self",

@@ -17,6 +17,8 @@ from .values.value import UNKNOWN, Value, dotted, spread
 
 PARTIAL = frozenset({"functools.partial", "jax.tree_util.Partial", "equinox.Partial"})
 DEEPEST_RETURN = 4
+HIDDEN = "**"
+"""In place of the name of an option: what a call hands on with `**`, where that is not in sight."""
 Given = tuple[str, int]
 """Where a function is given to a parameter: the id of the function that calls, and which of its calls it is."""
 
@@ -191,7 +193,7 @@ class Calling(Names):
 
     def _transformed(self, value: Value, call: Call, maker: Callee, transform: Transform) -> Callee:
         args = [*maker.bound, *call.args]
-        keywords = {**maker.bound_keywords, **{name: each for name, each in call.keywords.items() if name}}
+        keywords = options_of({**maker.bound_keywords, **call.keywords})
         given = args[transform.functions[0]] if transform.functions and len(args) > transform.functions[0] else None
         if given is None:
             given = next((keywords[name] for name in transform.keywords if name in keywords), None)
@@ -204,6 +206,8 @@ class Calling(Names):
             if maker.name == "functools.wraps" and call.decorates is None and maker.bound == ():
                 # functools.wraps(f) is a decorator; what it is applied to is the function.
                 return Callee("builtins.staticmethod")
+            if maker.name == "builtins.classmethod":
+                return inner.with_(bound=(UNKNOWN, *inner.bound))  # however it is reached, the class comes first
             return inner
         name = maker.name or ""
         keywords.update(zip(POSITIONAL.get(name, ()), args[1:], strict=False))
@@ -252,8 +256,13 @@ class Calling(Names):
     def _bound(self, found: Callee, member: Value, kind: str, name: str, base: Value) -> Callee:
         """A method with its instance bound. What was stored on the object, or is static, has none."""
         owner = getattr(found.function, "owner", None)
-        if owner is None or member.op not in ("ref", "call", "function") or self._is_static(member):
+        if owner is None or member.op not in ("ref", "call", "function"):
             return found
+        method = self._kind_of_method(member)
+        if method == "builtins.staticmethod":
+            return found
+        if method == "builtins.classmethod":
+            return found.with_(instance=base)  # its class is bound already
         if member.op == "call" and member.data.decorates is None and found.instance is not None:
             return found  # stored as a bound method already
         stored = any(each in self.class_data and name in self.class_data[each][0]["s"] for each in self.lineage(kind))
@@ -261,12 +270,14 @@ class Calling(Names):
             return found
         return found.with_(bound=(base, *found.bound), instance=base)
 
-    def _is_static(self, member: Value) -> bool:
+    def _kind_of_method(self, member: Value) -> str | None:
+        """The decorator of Python's own that says what a method is called with."""
         while member.op == "call" and member.data.args:
-            if dotted(member.data.func) == "builtins.staticmethod":
-                return True
+            name = dotted(member.data.func)
+            if name in ("builtins.staticmethod", "builtins.classmethod"):
+                return name
             member = member.data.args[0]
-        return False
+        return None
 
     def type_of(self, value: Value, depth: int = 0) -> str | None:
         """The class that a value is an instance of: an id of the project, or a dotted name."""
@@ -436,6 +447,8 @@ class Calling(Names):
         self, wrapped: Wrapped, numbers: str, names: str, callee: Callee
     ) -> tuple[frozenset[int] | None, frozenset[str] | None]:
         options = wrapped.options
+        if HIDDEN in options and numbers not in options and names not in options:
+            return None, None
         found: frozenset[int] | None = frozenset()
         named: frozenset[str] | None = frozenset()
         if numbers in options:
@@ -459,6 +472,20 @@ class Calling(Names):
         by_number = {positional[each] for each in found if 0 <= each < count}
         by_name = {positional.index(each) for each in named if each in positional}
         return frozenset(each - later for each in found | by_name if each >= later), named | by_number
+
+
+def options_of(keywords: Mapping[str | None, Value]) -> dict[str, Value]:
+    """The options that a call gives to a transform by name, with those of a dictionary in sight behind `**`."""
+    options: dict[str, Value] = {}
+    for name, each in keywords.items():
+        names = [key.data if key and key.op == "const" else None for key in each.data] if each.op == "dict" else [None]
+        if name is not None and name != HIDDEN:
+            options[name] = each
+        elif all(type(key) is str for key in names):
+            options.update((str(key), value) for key, value in zip(names, each.args, strict=True))
+        else:
+            options[HIDDEN] = each
+    return options
 
 
 def _apart(value: Value) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .fixed import UNDECIDED, asked_parameters, guards_round, is_dead
@@ -17,14 +18,55 @@ if TYPE_CHECKING:
 _ASKS_TYPE = frozenset({"isinstance", "hasattr", "callable", "type", "is_concrete", "is_tracer", "issubclass"})
 _CONCRETE = frozenset({"jax.ensure_compile_time_eval", "jax.core.eval_context", "jax.disable_jit"})
 
+_HELPERS = 3
+_DEEPEST = 5
 _LETS_FAIL = frozenset({"contextlib.suppress", "pytest.raises"})
 
 
-def asks_type(guard: Value) -> bool:
-    """Whether a condition looks at what something is: behind it, a tracer may be ruled out."""
-    return guard.node is not None and any(
+def asks_type(facts: FileFacts, guard: Value, depth: int = 0) -> bool:
+    """Whether a condition, or a helper that it calls, looks at what something is: a tracer may be ruled out there."""
+    if isinstance(guard.node, ast.AST) and any(
         (getattr(node, "attr", None) or getattr(node, "id", None)) in _ASKS_TYPE for node in ast.walk(guard.node)
+    ):
+        return True
+    return depth < _HELPERS and any(
+        _answers_of_type(facts, function, depth + 1)
+        for each in _parts(guard)
+        for function in _function_ids(facts, each)
     )
+
+
+def _parts(value: Value, depth: int = 0) -> Iterator[Value]:
+    """A condition and what it is made of, with the arguments of calls."""
+    yield value
+    if depth < _DEEPEST and value.op in ("unary", "bool", "compare", "phi", "call", "comp"):
+        inner = (*value.data.args, *value.data.keywords.values()) if value.op == "call" else value.args
+        for each in inner:
+            yield from _parts(each, depth + 1)
+
+
+def _function_ids(facts: FileFacts, value: Value) -> Iterator[str]:
+    """The function of the project that a value calls, or that it hands on to be called."""
+    if value.op in ("call", "function", "ref", "name"):
+        callee = facts.program.callee(value.data.func if value.op == "call" else value)
+        if callee.function is not None and not callee.wraps:
+            yield callee.function.id
+
+
+def _answers_of_type(facts: FileFacts, id: str, depth: int) -> bool:
+    """Whether what a function returns is the answer to a question about types."""
+    function = facts.program.function(id)
+    answer = facts.program.thaw(function.data.get("r", ()), function) if function is not None else None
+    if answer is None:
+        return False
+    if any(
+        each.op == "call" and (dotted(each.data.func) or "").rpartition(".")[2] in _ASKS_TYPE for each in _parts(answer)
+    ):
+        return True
+    here = next((each for each in facts.functions if each.id == id), None)
+    if here is not None and all(each.value.op in ("const", "bool") for each in here.returns):
+        return any(each.value is not None and asks_type(facts, each.value, depth) for each in here.branches)
+    return asks_type(facts, answer, depth)
 
 
 def may_be_concrete(facts: FileFacts, record: Record, errors: tuple[type, ...] = (TypeError,)) -> bool:
@@ -39,7 +81,7 @@ def may_be_concrete(facts: FileFacts, record: Record, errors: tuple[type, ...] =
             continue
         if each.arm == "with" and guard.op == "call" and facts.callee(guard.data).name in _CONCRETE:
             return True
-        if asks_type(guard) or _is_off(guard, each.arm):
+        if asks_type(facts, guard) or _is_off(guard, each.arm):
             return True
         if each.arm == "then" and (_asks_for_none(facts, guard) or _asks_for_scalar(guard)):
             return True

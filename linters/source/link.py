@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from .callee import Callee
-from .calling import Given
+from .calling import HIDDEN, Given, options_of
 from .fixed import UNDECIDED, VARIES, is_dead, met, scalar
 from .records import Call
 from .states import INPUT, OPEN, TRACER, bit, fixed_under, is_input, named, states_under
@@ -142,8 +142,7 @@ class Linker:
 
     def _root(self, function: FunctionSummary, call: Call, callee: Callee, transform: Transform) -> None:
         args = [*callee.bound, *call.args]
-        options = [*callee.bound_keywords.items(), *call.keywords.items()]
-        keywords = {name: each for name, each in options if name}  # those of `**` have none
+        keywords = options_of({**callee.bound_keywords, **call.keywords})
         keywords.update(zip(POSITIONAL.get(callee.name or "", ()), args[1:], strict=False))
         given = [args[at] for at in transform.functions if at < len(args)]
         given += [keywords[name] for name in transform.keywords if name in keywords]
@@ -152,7 +151,7 @@ class Linker:
             for inner in self._functions(value):
                 why = Why(function.path, line, f"{callee.name}({inner.function.name if inner.function else ''})")
                 self._mark_root(function, inner, callee.name or "", transform, keywords, why)
-            if transform.compiles and not any(not name or name.startswith("static") for name, _ in options):
+            if transform.compiles and not any(name == HIDDEN or name.startswith("static") for name in keywords):
                 self._model_root(function, value, callee.name or "", line)
 
     def _model_root(self, maker: FunctionSummary, value: Value, name: str, line: int) -> None:

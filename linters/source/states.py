@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .callee import Callee, Wrapped
+from .calling import HIDDEN
 from .fixed import VARIES, scalar
 from .kinds import TRACERS
 from .transforms import Transform
@@ -99,12 +100,15 @@ def states_under(
 def _numbers(program: Program, transform: Transform, options: dict[str, Value]) -> set[int] | None:
     """The positions that are traced; None for all."""
     missing = object()
+    chosen = {"argnums": "argnums", "sharded": "in_specs", "mapped": "in_axes"}.get(transform.parameters)
+    if chosen is not None and HIDDEN in options and chosen not in options:
+        return set()
     if transform.parameters == "argnums":
         found = program.constant(options.get("argnums"), missing) if "argnums" in options else 0
         found = (found,) if isinstance(found, int) else found
         return set(found) if isinstance(found, tuple) else set()
-    axes = options.get("in_specs" if transform.parameters == "sharded" else "in_axes")
-    if transform.parameters in ("mapped", "sharded") and axes is not None:
+    axes = options.get(chosen) if chosen is not None else None
+    if axes is not None:
         if axes.op in ("tuple", "list"):
             return {at for at, each in enumerate(axes.args) if not (each.op == "const" and each.data is None)}
         return set() if axes.op not in ("const", "dict", "call", "bin") else None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .apis import result_of
+from .calling import HIDDEN
 from .jits import Jit
 from .records import Function
 from .values.value import Value
@@ -142,7 +143,9 @@ def is_scalar(facts: FileFacts, value: Value, depth: int = 0) -> bool:
         base = value.args[0]
         first = value.args[1].op == "const" and value.args[1].data == 0
         wraps = facts.callee(base.data).wraps if base.op == "call" else ()
-        return first and bool(wraps) and wraps[0].name in _WITH_VALUE and "has_aux" not in wraps[0].options
+        if not first or not wraps or {"has_aux", HIDDEN} & wraps[0].options.keys():
+            return False
+        return wraps[0].name in _WITH_VALUE
     if op != "call":
         return False
     call = value.data
@@ -167,5 +170,5 @@ def is_scalar(facts: FileFacts, value: Value, depth: int = 0) -> bool:
 
 
 def donation_options(jit: Jit) -> list[str]:
-    """The options of a transform that donate."""
-    return [name for name in jit.wrapped.options if name and name.startswith("donate")]
+    """The options of a transform that donate, or may do so."""
+    return [name for name in jit.wrapped.options if name == HIDDEN or name.startswith("donate")]

@@ -218,6 +218,22 @@ def _is_mask(facts: FileFacts, value: Value) -> bool:
 
 BAD = (
     Example(
+        "a traced length beside static ones that are handed on from a dictionary in sight",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        STATIC = {"static_argnums": (1,)}
+
+        def fill(count, width):
+            return jnp.zeros((count, width))  # bad
+
+        filled = jax.jit(fill, **STATIC)
+        """,
+        run="filled(2, 3)",
+        raises="TypeError",
+    ),
+    Example(
         "functions whose result is as long as the values say",
         """
         import jax
@@ -312,6 +328,32 @@ BAD = (
 )
 
 GOOD = (
+    Example(
+        "static arguments that a decorator of the project hands on",
+        """
+        import functools
+        import jax
+        import jax.numpy as jnp
+
+        def on_host(**options):
+            def decorator(function):
+                @functools.wraps(function)
+                def wrapped(*args, **kwargs):
+                    return jax.jit(function, **options)(*args, **kwargs)  # contract-lint: ignore[JIT102] a small one
+
+                return wrapped
+
+            return decorator
+
+        @on_host(static_argnums=(1,))
+        def encode(labels, count):
+            return jax.nn.one_hot(labels, count)
+
+        SETTINGS = {"static_argnames": ("count",)}
+        encode_again = jax.jit(lambda labels, count: jax.nn.one_hot(labels, count), **SETTINGS)
+        """,
+        run="encode(jnp.ones(3, int), 4), encode_again(jnp.ones(3, int), count=4)",
+    ),
     Example(
         "a fixed size",
         """

@@ -66,7 +66,9 @@ def check(facts: FileFacts) -> Iterable[Finding]:
             asked, before = each.left()
             if id(asked.node) in told:
                 continue  # the comparisons before the last one have asked already
-            if not _is_tracer(facts, asked) or may_be_concrete(facts, record) or any(map(asks_type, before)):
+            if not _is_tracer(facts, asked) or may_be_concrete(facts, record):
+                continue
+            if any(asks_type(facts, operand) for operand in before):
                 continue
             if isinstance(record, Branch) and record.kind == "chain":
                 told.add(id(asked.node))

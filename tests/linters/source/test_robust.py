@@ -33,6 +33,7 @@ TEXTS = {
     "half a character": "x = 'ü'\n".encode()[:-4],
     "latin": b"# coding: latin-1\nx = '\xfc'\n",
     "old line ends": b"import jax\r\rdef f(x):\r    return x\r",
+    "unpacked options that have no names": b"import jax\nf = jax.jit(lambda x: x, **{1: 2, None: 3})\nf(1)\n",
     "unpacked options": b"import jax, functools\n@functools.partial(jax.jit, **{})\ndef f(x):\n    return x\n",
     "form feeds": b"import jax\n\f\ndef f(x):\n\f    return x\n",
     "a lone surrogate": rb"x = '\ud800'",

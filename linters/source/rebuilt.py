@@ -22,6 +22,8 @@ _ONCE = Pattern(
     r"|test|demo|example|plot|profile|export|convert|lower|warm|new|from_|post_init|train$|fit$|check|assert|verify"
     r"|debug|generate_data)"
 )
+_HOLDERS = ("phi", "loop", "tuple", "list", "dict", "attr", "star", "updated", "set")
+_DEEPEST = 5
 FEW = 12
 """A loop over so many constants is taken for a choice of variants."""
 
@@ -119,18 +121,35 @@ class Rebuilt:
         self.what = what
         self.captured = captured
         self.options = options
-        made = call.result
-        outside = [each for each in self.function.calls if each is not call]
-        self.uses = [each for each in outside if _leads_to(each.func, made) and not _is_attribute(each.func)]
-        self.escapes = (
-            any(_leads_to(each.value, made) for each in self.function.returns if each.kind != "end")
-            or any(each.kind != "name" and _leads_to(each.value, made) for each in self.function.stores)
-            or any(
-                _leads_to(given, made)
-                for each in outside
-                for given in (*each.args, *each.keywords.values(), *((each.func,) if _is_attribute(each.func) else ()))
-            )
-        )
+        self.uses: list[Call] = []
+        self.escapes = False
+
+    def led(self, leads: _Leads) -> Rebuilt:
+        """This, with what becomes of the compiled function."""
+        made = id(self.call.result)
+        self.uses = [each for each in leads.called.get(made, ()) if each is not self.call]
+        self.escapes = made in leads.kept or any(each is not self.call for each in leads.given.get(made, ()))
+        return self
+
+
+class _Leads:
+    """Where the values of a function lead, by their ids: which calls are of them (`called`), which are given them
+    (`given`), and what outlives a run (`kept`). Worked out once: a module may compile thousands of functions."""
+
+    __slots__ = ("called", "given", "kept")
+
+    def __init__(self, function: Function, inner: list[Function]) -> None:
+        self.called: dict[int, list[Call]] = {}
+        self.given: dict[int, list[Call]] = {}
+        for call in function.calls:
+            of = self.given if _is_attribute(call.func) else self.called
+            for each in _held([call.func]):
+                of.setdefault(each, []).append(call)
+            for each in _held([*call.args, *call.keywords.values()]):
+                self.given.setdefault(each, []).append(call)
+        self.kept = _held([each.value for each in function.returns if each.kind != "end"])
+        self.kept |= _held([each.value for each in function.stores if each.kind != "name"])
+        self.kept |= {id(read.value) for each in inner for read in each.reads}
 
 
 def rebuilt(facts: FileFacts) -> Iterator[Rebuilt]:
@@ -142,14 +161,16 @@ def rebuilt(facts: FileFacts) -> Iterator[Rebuilt]:
     for function in facts.functions:
         if facts.traced(function) is not None:
             continue
+        leads: _Leads | None = None
         for call in function.calls:
             found = _rebuilt(facts, call, nested)
             if found is None:
                 continue
-            inner = [each for child in nested.get(function, ()) for each in _family(child, nested)]
-            if any(read.value is call.result for each in inner for read in each.reads):
-                found.escapes = True
-            yield found
+            if leads is None:
+                leads = _Leads(
+                    function, [each for child in nested.get(function, ()) for each in _family(child, nested)]
+                )
+            yield found.led(leads)
 
 
 def _rebuilt(facts: FileFacts, call: Call, nested: Mapping[Function, list[Function]]) -> Rebuilt | None:
@@ -251,13 +272,15 @@ def _from_outside(value: Value, family: list[Function], depth: int = 0) -> bool:
     return any(_from_outside(each, family, depth + 1) for each in value.args)
 
 
-def _leads_to(value: Value, wanted: Value, depth: int = 0) -> bool:
-    """Whether a value is the wanted one, or holds it."""
-    if value is wanted:
-        return True
-    if depth > 4 or value.op not in ("phi", "loop", "tuple", "list", "dict", "attr", "star", "updated", "set"):
-        return False
-    return any(_leads_to(each, wanted, depth + 1) for each in value.args)
+def _held(values: list[Value]) -> set[int]:
+    """The ids of values and of all that they hold, a few levels deep."""
+    found: set[int] = set()
+    level = values
+    for _ in range(_DEEPEST + 1):
+        level = [each for each in level if id(each) not in found]
+        found.update(map(id, level))
+        level = [part for each in level if each.op in _HOLDERS for part in each.args]
+    return found
 
 
 def _is_attribute(value: Value) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from ..instruction import Instruction
 
 SCHEMA_VERSION = 1
 Kind = Literal["attention", "cross-entropy", "softmax", "norm", "gathered-product", "embedding-gradient"]
@@ -29,6 +32,37 @@ class HotSpot:
     source: str | None = None
     scope: str = ""
     note: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        kind: Kind,
+        kernel: Instruction,
+        array: Instruction,
+        kernels: Iterable[Instruction],
+        named: Sequence[Instruction],
+        count: int,
+        moved: int,
+        least: int,
+        note: str,
+    ) -> HotSpot:
+        """A hot spot called after `kernel`; `moved` and `least` are bytes of one of `count` executions.
+
+        The scope is that of the first of `named`, the line that of the first of them that has one.
+        """
+        return cls(
+            kind,
+            kernel.name,
+            kernel.computation.name,
+            array.shape.text.partition("{")[0],
+            count,
+            moved * count,
+            least * count,
+            tuple(dict.fromkeys(each.name for each in kernels)),
+            next((each.source for each in named if each.source), None),
+            named[0].op_name,
+            note,
+        )
 
     @property
     def saved_bytes(self) -> int:

@@ -63,17 +63,15 @@ def _hot_spot(root: Value, flow: Flow, runs: Executions, traffic: Traffic) -> Ho
     least = _least(kernels, size, traffic)
     if not count or moved <= least:
         return None
-    return HotSpot(
+    return HotSpot.of(
         "norm",
-        kernel_of(reduction).name,
-        kernel_of(reduction).computation.name,
-        squares.instruction.shape.text.partition("{")[0],
+        kernel_of(reduction),
+        squares.instruction,
+        kernels,
+        [root.instruction, *kernels],
         count,
-        moved * count,
-        least * count,
-        tuple(kernel.name for kernel in kernels),
-        root.instruction.source or next((kernel.source for kernel in kernels if kernel.source), None),
-        root.instruction.op_name,
+        moved,
+        least,
         "one kernel keeps a row on the chip between its sum and its scaling",
     )
 

@@ -34,8 +34,6 @@ class Region:
     sinks: dict[Value, None] = field(default_factory=dict)
     reductions: dict[Value, None] = field(default_factory=dict)
     inputs: dict[Value, None] = field(default_factory=dict)
-    leaves_it: bool = False
-    """Whether a member is used by something else: it is saved, sent or returned."""
     complete: bool = True
 
     def kernels(self) -> list[Instruction]:
@@ -101,9 +99,7 @@ def region_around(flow: Flow, start: Value) -> Region:
             if elements(operand) == region.size:
                 _grow(region, operand, pending)
         for reader in flow.readers(value):
-            if reader.user is None:
-                region.leaves_it = True
-            else:
+            if reader.user is not None:
                 _read(region, reader.user, pending)
     return region
 
@@ -129,9 +125,6 @@ def _read(region: Region, user: Value, pending: list[Value]) -> None:
         region.sinks[user] = None
     elif made.opcode == "reduce":
         region.reductions[user] = None
-    elif made.opcode in POINTWISE and elements(user) == region.size:
-        if user not in region.members:
-            region.members[user] = None
-            pending.append(user)
-    else:
-        region.leaves_it = True
+    elif made.opcode in POINTWISE and elements(user) == region.size and user not in region.members:
+        region.members[user] = None
+        pending.append(user)

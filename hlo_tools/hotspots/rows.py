@@ -43,17 +43,15 @@ def gathered_products(module: HloModule, flow: Flow, runs: Executions, traffic: 
             table = traffic.size(gather.instruction.operands[0].shape).device
             if not count or not rows:
                 continue
-            yield HotSpot(
+            yield HotSpot.of(
                 "gathered-product",
-                kernel.name,
-                kernel.computation.name,
-                gather.instruction.shape.text.partition("{")[0],
+                kernel,
+                gather.instruction,
+                (kernel, kernel_of(product)),
+                (gather.instruction, product.instruction),
                 count,
-                3 * rows * count,
-                min(rows, table) * count,
-                (kernel.name, kernel_of(product).name),
-                gather.instruction.source or product.instruction.source,
-                gather.instruction.op_name,
+                3 * rows,
+                min(rows, table),
                 "a grouped product (jax.lax.ragged_dot, megablox) reads sorted rows where they are",
             )
 
@@ -86,17 +84,15 @@ def embedding_gradients(module: HloModule, flow: Flow, runs: Executions, traffic
             least = updates + table
             if not count or moved <= least:
                 continue
-            yield HotSpot(
+            yield HotSpot.of(
                 "embedding-gradient",
-                kernel.name,
-                kernel.computation.name,
-                made.shape.text.partition("{")[0],
+                kernel,
+                made,
+                (kernel_of(zeros), kernel),
+                (made, kernel),
                 count,
-                moved * count,
-                least * count,
-                tuple(dict.fromkeys((kernel_of(zeros).name, kernel.name))),
-                made.source or kernel.source,
-                made.op_name,
+                moved,
+                least,
                 "sort the rows by token and sum them in one pass, so that each row of the table is written once",
             )
 

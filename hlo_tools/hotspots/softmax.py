@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from ..cost.matrix import work
 from ..cost.traffic import Traffic
 from ..flow import Flow, Value
-from ..instruction import Instruction
 from ..loops import Executions
 from ..module import HloModule
 from .hotspot import HotSpot, Kind
@@ -118,19 +117,8 @@ def _hot_spot(start: Value, region: Region, flow: Flow, runs: Executions, traffi
     moved = around + region.moved(flow, traffic)
     if not count or moved <= least:
         return None
-    return HotSpot(
-        kind,
-        kernel_of(start).name,
-        kernel_of(start).computation.name,
-        start.instruction.shape.text.partition("{")[0],
-        count,
-        moved * count,
-        least * count,
-        tuple(kernel.name for kernel in kernels),
-        _source(start.instruction, kernels),
-        start.instruction.op_name,
-        _NOTES[kind],
-    )
+    made = start.instruction
+    return HotSpot.of(kind, kernel_of(start), made, kernels, [made, *kernels], count, moved, least, _NOTES[kind])
 
 
 def _handed_over(region: Region, traffic: Traffic) -> int:
@@ -174,7 +162,3 @@ def _has_logarithm(flow: Flow, reduction: Value) -> bool:
                 seen.add(user)
                 pending.append(user)
     return False
-
-
-def _source(instruction: Instruction, kernels: list[Instruction]) -> str | None:
-    return instruction.source or next((kernel.source for kernel in kernels if kernel.source), None)

@@ -51,11 +51,6 @@ def values_on(instruction: Instruction, partitions: Sequence[int], given: Given 
     return _scalars(_values(instruction, partitions, _MAX_STEPS, given or {}), len(partitions))
 
 
-def value_on(instruction: Instruction, partition: int, given: Given | None = None) -> int:
-    """Its value on one partition."""
-    return values_on(instruction, (partition,), given)[0]
-
-
 def _scalars(values: Value | list[int], count: int) -> list[int]:
     """One number for each of `count` partitions."""
     if isinstance(values, list):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...contracts.finding import Finding, Location
@@ -28,13 +27,9 @@ class BatchEvidence:
     def contract(self) -> Contract | None:
         return self.loaded.contract if self.loaded is not None else None
 
-    @cached_property
+    @property
     def data(self) -> DataSection:
         return self.batch.data
-
-    @property
-    def promises_fields(self) -> bool:
-        return bool(self.data.fields)
 
     def symbols(self) -> dict[str, int]:
         """Sizes that the contract itself gives: `batch` and `sequence`."""
@@ -57,13 +52,6 @@ class BatchEvidence:
     def field_key(self, role: Role) -> str:
         """The contract's key of the array of a role."""
         return f"data.fields.{self.batch.name(role)}"
-
-
-def places(where: numpy.ndarray) -> list[tuple[int, int]]:
-    """The (row, column) of every true element, in reading order."""
-    import numpy
-
-    return [(int(row), int(column)) for row, column in zip(*numpy.nonzero(where), strict=True)]
 
 
 def first(where: numpy.ndarray) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from contract_lint.hlo_tools.module import parse_hlo
-from contract_lint.hlo_tools.partition_values import NotConstant, NotPrinted, value_on, values_on
+from contract_lint.hlo_tools.partition_values import NotConstant, NotPrinted, values_on
 
 HEAD = """\
   id = u32[] partition-id()
@@ -19,7 +19,7 @@ HEAD = """\
 def values(lines: str, devices: int = 6) -> list[int]:
     root = parse_hlo(f"HloModule m\n\nENTRY main {{\n{HEAD}  {lines}\n}}\n").entry.root
     found = values_on(root, range(devices))
-    assert found == [value_on(root, device) for device in range(devices)]
+    assert found == [values_on(root, (device,))[0] for device in range(devices)]
     return found
 
 

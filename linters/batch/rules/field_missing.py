@@ -31,7 +31,7 @@ from ..evidence import BatchEvidence
 
 
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
-    if not evidence.promises_fields:
+    if not evidence.data.fields:
         return
     there = list(evidence.batch.arrays)
     for name in evidence.data.fields:

@@ -47,17 +47,19 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         return
     promised = {"batch": 1, "model": 0, None: None}[evidence.data.shift]
     wanted = 1 if promised is None else promised
-    equal, compared = _agreement(evidence, wanted)
-    if not compared or equal == compared:
+    by_shift = _Shift(evidence, wanted)
+    if not by_shift.differ:
         return
-    found = next((by for by in range(_FARTHEST + 1) if by != wanted and _all_agree(evidence, by)), None)
-    if found is None and promised is None:
+    others = (_Shift(evidence, by) for by in range(_FARTHEST + 1) if by != wanted)
+    other = next((each for each in others if each.compared >= _ENOUGH and not each.differ), None)
+    if other is None and promised is None:
         return
+    found = None if other is None else other.by
     said = (
-        f"all {_agreement(evidence, found)[1]:,} counted targets are {_TOKEN[found]}"
-        if found is not None
-        else f"{compared - equal:,} of {compared:,} counted targets are not {_TOKEN[wanted]} (first: "
-        f"{at(first(_differ(evidence, wanted)))})"
+        f"all {other.compared:,} counted targets are {_TOKEN[other.by]}"
+        if other is not None
+        else f"{by_shift.differ:,} of {by_shift.compared:,} counted targets are not {_TOKEN[wanted]} (first: "
+        f"{at(first(by_shift.wrong))})"
     )
     yield evidence.finding(
         RULE,
@@ -68,7 +70,12 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         expected=f"targets[t] == tokens[t + {wanted}]" if wanted else "targets[t] == tokens[t]",
         found=f"targets[t] == tokens[t + {found}]" if found else "targets[t] == tokens[t]" if found == 0 else None,
         help="shift once: in the loader, or in the model",
-        details={"found": found, "wanted": wanted, "equal": equal, "compared": compared},
+        details={
+            "found": found,
+            "wanted": wanted,
+            "equal": by_shift.compared - by_shift.differ,
+            "compared": by_shift.compared,
+        },
     )
 
 
@@ -94,23 +101,18 @@ def _compared(evidence: BatchEvidence, by: int) -> numpy.ndarray:
     return where
 
 
-def _differ(evidence: BatchEvidence, by: int) -> numpy.ndarray:
-    tokens, targets = evidence.batch.get("tokens"), evidence.batch.get("targets")
-    where = _compared(evidence, by)
-    if tokens is None or targets is None:
-        return where & False
-    return where & (targets[:, : where.shape[1]] != tokens[:, by : by + where.shape[1]])
+class _Shift:
+    """How the targets agree with the tokens `by` places on: how many were `compared`, where they are `wrong`."""
 
-
-def _agreement(evidence: BatchEvidence, by: int) -> tuple[int, int]:
-    """Targets that agree, of how many that were compared."""
-    compared = int(_compared(evidence, by).sum())
-    return compared - int(_differ(evidence, by).sum()), compared
-
-
-def _all_agree(evidence: BatchEvidence, by: int) -> bool:
-    equal, compared = _agreement(evidence, by)
-    return compared >= _ENOUGH and equal == compared
+    def __init__(self, evidence: BatchEvidence, by: int) -> None:
+        tokens, targets = evidence.batch.get("tokens"), evidence.batch.get("targets")
+        where = _compared(evidence, by)
+        self.by = by
+        self.compared = int(where.sum())
+        kept = where.shape[1]
+        differ = False if tokens is None or targets is None else targets[:, :kept] != tokens[:, by : by + kept]
+        self.wrong = where & differ
+        self.differ = int(self.wrong.sum())
 
 
 RULE = Rule(

@@ -116,7 +116,11 @@ def test_a_chain_of_fusions() -> None:
 
 def test_between_slices() -> None:
     """What is received is there where the `recv` of the same meeting is done, not where the `send` is."""
-    to = 'is_host_transfer=true, frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime",_xla_host_transfer_rendezvous="all-gather.1_0",_xla_megascale_target="{0,1}x{0:3}",_xla_megascale_transfer_type="ALL_GATHER"}'  # noqa: E501
+    to = (
+        'is_host_transfer=true, frontend_attributes={_xla_host_transfer_handler_name="xla_megascale_runtime",'
+        '_xla_host_transfer_rendezvous="all-gather.1_0",_xla_megascale_target="{0,1}x{0:3}",'
+        '_xla_megascale_transfer_type="ALL_GATHER"}'
+    )
     entry = [
         *X,
         "k = token[] after-all()",

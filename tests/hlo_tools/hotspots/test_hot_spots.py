@@ -42,9 +42,15 @@ SOFTMAX = """\
 """
 ROWS = SOFTMAX.format(rows="4,64", all="4,64,64", of="s", dim=2, kept="0,1")
 QKV = "  q = f32[4,64,16] parameter(0)\n  k = f32[4,64,16] parameter(1)\n  v = f32[4,64,16] parameter(2)\n"
-SCORES = "  s = f32[4,64,64] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}\n"  # noqa: E501
+SCORES = (
+    "  s = f32[4,64,64] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+    "rhs_contracting_dims={2}\n"
+)
 DIVIDED = "  tb = f32[4,64,64] broadcast(t), dimensions={0,1}\n  p = f32[4,64,64] divide(e, tb)\n"
-OUT = "  ROOT o = f32[4,64,16] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}"  # noqa: E501
+OUT = (
+    "  ROOT o = f32[4,64,16] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+    "rhs_contracting_dims={1}"
+)
 ARRAY, HEAD = 4 * 64 * 64 * 4, 4 * 64 * 16 * 4
 
 
@@ -229,7 +235,10 @@ def test_the_norm_of_a_gradient_is_no_norm_of_rows() -> None:
     assert not ledger(entry).rows
 
 
-GATHER = "gather({of}, n), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1,16}}"  # noqa: E501
+GATHER = (
+    "gather({of}, n), offset_dims={{1}}, collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim=1, "
+    "slice_sizes={{1,16}}"
+)
 
 
 def test_gathered_rows_of_a_product() -> None:
@@ -244,7 +253,10 @@ def test_gathered_rows_of_a_product() -> None:
     assert not ledger(entry.replace("f32[64,16] negate(y)", "f32[64,16] copy(y)")).rows  # a table that is given
 
 
-SCATTER = "scatter(z, n, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add"  # noqa: E501
+SCATTER = (
+    "scatter(z, n, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+    "index_vector_dim=1, to_apply=add"
+)
 
 
 def test_gradients_of_an_embedding() -> None:

@@ -23,8 +23,8 @@ from .cost.opcodes import PLUMBING
 from .flow import Flow
 from .instruction import Instruction
 from .module import Computation, HloModule
+from .slices import RENDEZVOUS
 
-_RENDEZVOUS = "_xla_host_transfer_rendezvous"
 _FRAMES_ONLY = frozenset(("get-tuple-element", "bitcast", "opt-barrier", "tuple"))
 _RUNS_OTHERS = frozenset(("while", "conditional", "call"))
 _PAIRS = ("-start", "-done", "-update")
@@ -154,9 +154,9 @@ class Schedule:
             known = self._received[computation.name] = [
                 computation.instruction_at(position) for position, opcode in opcodes if opcode == "recv"
             ]
-        meeting = send.frontend_attributes.get(_RENDEZVOUS)
+        meeting = send.frontend_attributes.get(RENDEZVOUS)
         for recv in known:
-            if (meeting and recv.frontend_attributes.get(_RENDEZVOUS) == meeting) or (
+            if (meeting and recv.frontend_attributes.get(RENDEZVOUS) == meeting) or (
                 not meeting and recv.channel_id == send.channel_id
             ):
                 yield recv

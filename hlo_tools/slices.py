@@ -26,6 +26,8 @@ from .instruction import Instruction
 from .replica_groups import Groups
 
 _SLICE = 100_000
+RENDEZVOUS = "_xla_host_transfer_rendezvous"
+"""The attribute by which a send and its receive find each other."""
 _HANDLER = "xla_megascale_runtime"
 _TRANSFER = "_xla_megascale_transfer_type"
 _TARGET = "_xla_megascale_target"

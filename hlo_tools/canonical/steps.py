@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ..collectives import Collective
 from ..instruction import Instruction
-from ..slices import crosses_slices
+from ..slices import RENDEZVOUS, crosses_slices
 from .origin import Place, origin
 from .packed import sent
 from .provenance import MOVES
 from .rewrites.sum_spelling import SUMS
 
 _MAX_STEPS = 64
-_RENDEZVOUS = "_xla_host_transfer_rendezvous"
 
 Receivers = Mapping[tuple[str, str], Instruction]
 """Every `recv` beside a transfer between slices, by computation and meeting."""
@@ -33,7 +32,7 @@ def steps_around(row: Collective, rows: Mapping[Place, Collective], receivers: R
     first = rows.get(origin(instruction.operands[0]).place) if row.kind in SUMS else None
     last = None
     if row.kind == "all-gather" or (row.kind == "all-reduce" and (first is None or first.elements != row.elements)):
-        received = receivers.get((instruction.computation.name, instruction.frontend_attributes.get(_RENDEZVOUS, "")))
+        received = receivers.get((instruction.computation.name, instruction.frontend_attributes.get(RENDEZVOUS, "")))
         if received is not None:
             last = next((rows[place] for place in _read_by(received) if place in rows), None)
     steps = [step for step in (first, row, last) if step is not None]
@@ -79,7 +78,7 @@ def receivers_of(rows: Iterable[Collective]) -> Receivers:
     sends = (row.instruction for row in rows if row.between_slices and row.instruction is not None)
     computations = {send.computation.name: send.computation for send in sends if send.opcode == "send"}
     return {
-        (computation.name, recv.frontend_attributes.get(_RENDEZVOUS, "")): recv
+        (computation.name, recv.frontend_attributes.get(RENDEZVOUS, "")): recv
         for computation in computations.values()
         for position, opcode in enumerate(computation.opcodes())
         if opcode == "recv" and (recv := computation.instruction_at(position))

@@ -30,7 +30,7 @@ def load_contract(path: Name) -> LoadedContract:
 def capture(contract: Name, target: str | None = None, out: Name | None = None, **options: Any) -> list[Path]:
     """Capture a contract's steps, for `target` or for all targets it names; the folder of each target's capture.
 
-    Options are those of `plugins.pipeline.capture.capture`: run, steps, cache, python, timeout, effort, cache_dir.
+    Options are those of `plugins.pipeline.capture.capture_each`: run, steps, cache, python, timeout, effort, cache_dir.
     """
     from .pipeline.capture import capture as make
 

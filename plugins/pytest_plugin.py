@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def assert_contract(path: str | PathLike[str], target: str | None = None, **options: Any) -> Report:
-    """Verify the contract at `path`; where `contract-lint verify` would exit with 1, fail the test with its report.
+    """Verify the contract at `path`; where `contract-lint verify` would not exit with 0, fail the test with its report.
 
     `target` picks one of the contract's targets; `options` are those of `plugins.pipeline.verify.verify` (`run=True`,
     `capture_dir=...`, `fail_on="warning"`). The steps run in a child process, so the test's own jax is left alone.
@@ -31,7 +31,7 @@ def assert_contract(path: str | PathLike[str], target: str | None = None, **opti
     from .report.text import render
 
     report = verify(path, targets=() if target is None else (target,), **options)
-    if report.failing():
+    if report.exit_code:
         pytest.fail(render(report), pytrace=False)
     return report
 

@@ -36,14 +36,15 @@ def command(
     `verify CONTRACT --capture DIR` judges it later, on any machine, without jax. With several targets DIR gets one
     folder for each.
     """
-    from ..pipeline.capture import capture
+    from ..pipeline.capture import capture_each
+    from ..pipeline.not_checked import stopped
     from ..pipeline.settings import load_settings
     from .progress import progress
 
     if steps is not None and not run:
         raise click.UsageError("--steps needs --run")
     with progress() as say:
-        folders = capture(
+        folders, missing = capture_each(
             contract,
             targets=targets,
             out=out,
@@ -58,3 +59,5 @@ def command(
         )
     for folder in folders:
         click.echo(folder.as_posix())
+    if missing:
+        raise stopped(missing)

@@ -79,7 +79,10 @@ python_option = click.option(
     "--python", type=click.Path(dir_okay=False), metavar="EXE", help="Interpreter that has jax and your packages."
 )
 timeout_option = click.option(
-    "--timeout", type=click.IntRange(min=1), metavar="SECONDS", help="Longest time one target may take."
+    "--timeout",
+    type=click.IntRange(min=1),
+    metavar="SECONDS",
+    help="Longest time one target may take.  [default: 1800]",
 )
 
 

@@ -19,8 +19,12 @@ def command(contract: str, target: str | None, steps: int, every: int, form: str
     import json
 
     from ..pipeline.train import train
+    from .output import folded
 
-    for row in train(contract, target=target, steps=steps, python=python):
+    def say(line: str) -> None:
+        click.echo(folded(f"contract-lint: {line}", "  "), err=True)
+
+    for row in train(contract, target=target, steps=steps, python=python, say=say):
         last = row.get("step") == steps - 1
         if form == "json":
             click.echo(json.dumps(row))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ...contracts.load import LoadedContract, load_contract
 from ...hlo_tools.capture import Capture, read_capture
@@ -12,13 +13,25 @@ from ...runtime.contract import capture_contract
 from ...runtime.launch import DEFAULT_TIMEOUT
 from ...runtime.targets import Effort
 from ...runtime.targets import target as parse_target
+from .not_checked import NotChecked, of_each, stopped
 from .targets import chosen_targets, note_options, require_jax
 
 RUN_STEPS = 3
 """Steps executed by `--run`: the first compiles, the second shows what changed, the third that nothing does."""
 
 
-def capture(
+def capture(path: str | os.PathLike[str], **options: Any) -> list[Path]:
+    """Capture a contract's steps and return the folder of each target's capture; options are those of `capture_each`.
+
+    Raises ContractLintError for whatever makes a capture impossible; those of the other targets are there all the same.
+    """
+    folders, missing = capture_each(path, **options)
+    if missing:
+        raise stopped(missing)
+    return folders
+
+
+def capture_each(
     path: str | os.PathLike[str],
     *,
     targets: Sequence[str] = (),
@@ -31,22 +44,22 @@ def capture(
     effort: Effort | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     say: Callable[[str], None] | None = None,
-) -> list[Path]:
-    """Capture a contract's steps and return the folder of each target's capture.
+) -> tuple[list[Path], list[NotChecked]]:
+    """Capture a contract's steps; the folder of each target's capture, and the targets that have none, and why.
 
     `out` is the folder of the one target's capture, or with several targets the folder that gets one below it for each
     (`cpu-8`). `effort` is how hard the compiler tries, None each target's default. `cache_dir` is where captures are
-    kept. Raises ContractLintError for whatever makes a capture impossible.
+    kept. Raises ContractLintError where no target can be captured.
     """
     loaded = load_contract(Path(path)).readable()
     note_options(say)
     names = chosen_targets(loaded, targets)
-    return [
-        _capture_one(
-            loaded, name, _folder(out, name, len(names)), run, steps, cache, python, timeout, effort, cache_dir, say
-        )
-        for name in names
-    ]
+
+    def one(name: str) -> Path:
+        folder = _folder(out, name, len(names))
+        return _capture_one(loaded, name, folder, run, steps, cache, python, timeout, effort, cache_dir, say)
+
+    return of_each(names, one, say)
 
 
 def capture_targets(
@@ -62,7 +75,8 @@ def capture_targets(
     cache_dir: str | os.PathLike[str] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> list[Capture]:
-    """One capture for each target, read back, in the contract's order. Arguments and errors are those of `capture`."""
+    """One capture for each target, read back, in the contract's order. Arguments are those of `capture_each`; raises
+    ContractLintError for the first that cannot be made."""
     names = chosen_targets(loaded, targets)
     return [
         read_capture(_capture_one(loaded, name, None, run, steps, cache, python, timeout, effort, cache_dir, say))

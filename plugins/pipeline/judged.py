@@ -10,6 +10,7 @@ from ...contracts.load import LoadedContract
 from ...contracts.model import format_bytes
 from ...hlo_tools.capture import Capture
 from ...linters.judge import evidence_of, judge
+from .not_checked import NotChecked
 from .report import FailOn, Report, report
 from .resolved import resolved_rows
 from .selection import selected
@@ -27,13 +28,20 @@ class Filters:
 
 
 def judged(
-    loaded: LoadedContract, captures: Sequence[Capture], *, verb: str, run: bool = False, filters: Filters | None = None
+    loaded: LoadedContract,
+    captures: Sequence[Capture],
+    *,
+    verb: str,
+    run: bool = False,
+    filters: Filters | None = None,
+    not_checked: Sequence[NotChecked] = (),
 ) -> Report:
-    """Every finding and every table; `run` says that the executed loop is judged too."""
+    """Every finding and every table; `run` says that the executed loop is judged too, `not_checked` which targets have
+    no capture that they should have."""
     evidence = evidence_of(loaded, captures, run)
     findings = judge(loaded, captures, run, evidence)
     tables = list(map(tabulate, evidence))
-    return reported(loaded, findings, captures, tables, verb=verb, filters=filters)
+    return reported(loaded, findings, captures, tables, verb=verb, filters=filters, not_checked=not_checked)
 
 
 def reported(
@@ -44,6 +52,7 @@ def reported(
     *,
     verb: str,
     filters: Filters | None = None,
+    not_checked: Sequence[NotChecked] = (),
 ) -> Report:
     """The report on one contract."""
     filters = filters or Filters()
@@ -59,6 +68,7 @@ def reported(
         resolved=resolved_rows([loaded]),
         fail_on=filters.fail_on,
         proof=_proof(tables),
+        not_checked=tuple(not_checked),
     )
 
 

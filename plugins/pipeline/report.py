@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...contracts.finding import SEVERITY_RANK, Finding, Location, Severity, sort_key
 
 if TYPE_CHECKING:
+    from .not_checked import NotChecked
     from .resolved import ResolvedRow
     from .tables import StepTables
 
@@ -67,7 +68,8 @@ class Report:
     provenance of each capture; nothing in it depends on the clock, the machine or the folder of the capture.
 
     `sources` counts the Python files, `excerpts` holds the first lines of source at each place as (number, text),
-    `notes` says what was passed over, `statistics` asks for counts instead of the findings.
+    `notes` says what was passed over, `statistics` asks for counts instead of the findings. `not_checked` are targets
+    that could not be looked at: whatever was promised of them is open, so the report never passes.
     """
 
     verb: str
@@ -81,6 +83,7 @@ class Report:
     sources: int = 0
     excerpts: Mapping[Location, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
     statistics: bool = False
     fail_on: FailOn = "error"
     proof: str | None = field(default=None, metadata={"doc": "What a clean verdict rests on, in a few words."})
@@ -137,7 +140,8 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.failing() else 0
+        """2 where a promise could not be checked, whatever else was found; 1 for findings that fail."""
+        return 2 if self.not_checked else 1 if self.failing() else 0
 
     def largest(self) -> Root | None:
         """The first thing to do: the most severe new root, and among those the one that explains most."""

@@ -11,12 +11,18 @@ from ...contracts.finding import Location
 from ...contracts.load import LoadedContract
 from ...contracts.target_name import no_such_machine, parse_target
 from ...runtime.launch import OPTIONS_OF_COMPILERS
+from ...runtime.targets import target
+
+GIVE_OPTIONS = "; give the step's own options with `jax.jit(..., compiler_options={...})`"
 
 
 def chosen_targets(loaded: LoadedContract, targets: Sequence[str]) -> list[str]:
-    """The targets asked for, else those of the contract, each once. Raises ContractLintError where there is none."""
+    """The targets asked for, else those of the contract, each once. Raises ContractLintError where there is none, and
+    at once where one that was asked for is no target: that is wrong usage, not a machine that lacks something."""
     if loaded.contract is None:
         raise ContractLintError("the contract has errors; run `contract-lint check` first", Location(loaded.path))
+    for name in targets:
+        target(name)
     names = list(dict.fromkeys(targets or [entry.target for entry in loaded.contract.targets]))
     if not names:
         raise ContractLintError(
@@ -28,7 +34,7 @@ def chosen_targets(loaded: LoadedContract, targets: Sequence[str]) -> list[str]:
 def possible_targets(loaded: LoadedContract, say: Callable[[str], None]) -> list[str]:
     """The targets of the contract that there are, unless there is none: the others are findings on it (JIT009)."""
     names = chosen_targets(loaded, ())
-    possible = [name for name in names if _exists(name)]
+    possible = [name for name in names if exists(name)]
     if not possible:
         return names
     for name in names:
@@ -37,7 +43,8 @@ def possible_targets(loaded: LoadedContract, say: Callable[[str], None]) -> list
     return possible
 
 
-def _exists(name: str) -> bool:
+def exists(name: str) -> bool:
+    """Whether a target is spelled as one and there is such a machine."""
     try:
         return no_such_machine(parse_target(name)) is None
     except ValueError:
@@ -53,11 +60,14 @@ def require_jax(python: str | None) -> None:
         )
 
 
-def note_options(say: Callable[[str], None] | None, environment: Mapping[str, str] = os.environ) -> None:
-    """Say once which compiler options of this process a capture is made without."""
+def note_options(
+    say: Callable[[str], None] | None, environment: Mapping[str, str] = os.environ, own_step: bool = True
+) -> None:
+    """Say once which compiler options of this process the child is run without; `own_step`: the user can give them to
+    the step instead."""
     named = [name for name in OPTIONS_OF_COMPILERS if environment.get(name, "").strip()]
     if named and say is not None:
         say(
-            f"{' and '.join(named)} {'are' if len(named) > 1 else 'is'} set here and left out: a capture is the same "
-            "whoever makes it; give the step's own options with `jax.jit(..., compiler_options={...})`"
+            f"{' and '.join(named)} {'are' if len(named) > 1 else 'is'} set here and left out: what is compiled is the "
+            "same whoever runs this" + GIVE_OPTIONS * own_step
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,18 +15,24 @@ from ...contracts.load import LoadedContract, load_contract
 from ...runtime.folders import temporary_folder
 from ...runtime.guarded import Guarded
 from ...runtime.launch import child_environment
-from .targets import chosen_targets, require_jax
+from .targets import chosen_targets, note_options, require_jax
 
 ENTRY = "contract_lint.runtime.trainer:build"
 MODULE = "contract_lint.runtime.trainer"
 
 
 def train(
-    path: str | PathLike[str], *, target: str | None = None, steps: int, python: str | None = None
+    path: str | PathLike[str],
+    *,
+    target: str | None = None,
+    steps: int,
+    python: str | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Train for `steps` steps and yield the metrics of each: `step`, `loss` (nats a token), `grad_norm`, `tokens`.
 
     At the end come `entropy` (of the synthetic language) and `excess` (mean of the last tenth of losses above it).
+    `say` is told which compiler options of this process are left out.
     Raises ContractLintError for a contract whose step is not the reference trainer, settings that do not fit, and a
     child that dies.
     """
@@ -33,9 +40,13 @@ def train(
     name = chosen_targets(loaded, () if target is None else (target,))[0]
     request = {"target": name, "axes": _axes(loaded, name), "args": _arguments(loaded), "steps": steps}
     require_jax(python)
+    note_options(say, own_step=False)
     with temporary_folder() as folder, open(folder / "stderr", "w+", errors="replace") as stderr:
         streams = {"stdout": subprocess.PIPE, "stderr": stderr, "text": True}
-        child = Guarded(MODULE, [json.dumps(request)], folder, child_environment(name), python, **streams)
+        try:
+            child = Guarded(MODULE, [json.dumps(request)], folder, child_environment(name), python, **streams)
+        except OSError as error:
+            raise ContractLintError(f"cannot start {python or sys.executable}: {error.strerror}") from None
         try:
             for line in child.process.stdout or ():
                 yield json.loads(line)

@@ -10,13 +10,15 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from ...contracts.errors import ContractLintError
-from ...contracts.finding import Location
+from ...contracts.finding import Finding, Location
 from ...contracts.load import LoadedContract, load_contract
 from ...hlo_tools.capture import Capture, read_capture
 from .check import static_findings
 from .judged import Filters, judged, reported, target_of
+from .not_checked import NotChecked, of_each
 from .report import FailOn, Report
 from .selection import require_known
+from .targets import exists
 
 if TYPE_CHECKING:
     from ...runtime.targets import Effort
@@ -48,7 +50,8 @@ def verify(
     each target is captured in a child process, where `run` executes `steps` steps too. `effort` is how hard the
     compiler tries; where a fast compile is too close to a memory limit to pass, a full one follows. `cache_dir` is
     where captures are kept. `say` is told what begins.
-    Raises ContractLintError for wrong usage, unreadable input, an unknown target, or a step that cannot be built.
+    A target that cannot be captured is `not_checked` in the report, and the others are judged.
+    Raises ContractLintError for wrong usage, unreadable input, an unknown target, or where no target can be captured.
     """
     tell: Say = say or (lambda _: None)
     require_known([*select, *ignore])
@@ -59,30 +62,36 @@ def verify(
         return reported(loaded, static, verb="verify", filters=filters)
     try:
         if capture_dir is not None:
-            captures = read_captures(Path(capture_dir), targets or _promised(loaded), tell)
+            captures, missing = read_captures(Path(capture_dir), targets or _promised(loaded), tell)
             _require_steps(loaded.contract.step, captures)
             _note_age(loaded, captures, tell)
         else:
             from .capture import capture_targets
             from .effort import proven
-            from .targets import note_options, possible_targets
+            from .targets import chosen_targets, note_options, possible_targets
 
             note_options(tell)
             Thread(target=_import_the_rest, daemon=True).start()
             options: dict[str, Any] = {"run": run, "steps": steps, "cache": cache, "python": python, "timeout": timeout}
             options["cache_dir"] = cache_dir
-            names = targets or possible_targets(loaded, tell)
-            captures = capture_targets(loaded, names, effort=effort, say=tell, **options)
-            captures = proven(loaded, captures, tell, **options)
+
+            def one(name: str) -> list[Capture]:
+                captures = capture_targets(loaded, [name], effort=effort, say=tell, **options)
+                return proven(loaded, captures, tell, **options)
+
+            names = chosen_targets(loaded, targets) if targets else possible_targets(loaded, tell)
+            made, missing = of_each(names, one, tell)
+            captures = [capture for found in made for capture in found]
     except ContractLintError as error:
         if not any(finding.severity == "error" for finding in static):
             raise
         tell(f"not captured, see the findings on the contract first: {error.message}")
         return reported(loaded, static, verb="verify", filters=filters)
+    missing = [each for each in missing if not _said_by(static, loaded, each.target)]
     if run:
         _require_run(captures, tell)
     tell("judging")
-    return judged(loaded, captures, verb="verify", run=run, filters=filters)
+    return judged(loaded, captures, verb="verify", run=run, filters=filters, not_checked=missing)
 
 
 def _import_the_rest() -> None:
@@ -93,10 +102,11 @@ def _import_the_rest() -> None:
     rules()
 
 
-def read_captures(folder: Path, targets: Sequence[str], say: Say) -> list[Capture]:
-    """The capture in `folder`, or those right below it, ordered by target; only `targets` where any are named.
+def read_captures(folder: Path, targets: Sequence[str], say: Say) -> tuple[list[Capture], list[NotChecked]]:
+    """The capture in `folder`, or those right below it, ordered by target; only `targets` where any are named, and
+    those of them that have none.
 
-    Raises ContractLintError where there is none, where a target has none, or where one target has two.
+    Raises ContractLintError where there is none, where no target has one, or where one target has two.
     """
     found = [folder] if os.path.isfile(folder / MANIFEST) or not os.path.isdir(folder) else _below(folder)
     captures = sorted(map(read_capture, found or [folder]), key=target_of)
@@ -105,20 +115,34 @@ def read_captures(folder: Path, targets: Sequence[str], say: Say) -> list[Captur
     for name in names:
         if names.count(name) > 1:
             raise ContractLintError(f"holds more than one capture for {name}", place, "name the folder of one of them")
-    for target in targets:
-        if target not in names:
-            raise ContractLintError(
-                f"holds no capture for {target}, only for {', '.join(names)}",
-                place,
-                "capture it too, or judge the others alone with --target",
-            )
+
+    absent = [target for target in targets if target not in names]
+    if absent and len(absent) == len(targets):
+        raise _no_capture(", ".join(absent), names, place)
+    missing = [NotChecked.because(target, _no_capture(target, names, place)) for target in absent]
     say(f"read {len(captures)} capture{'s' * (len(captures) != 1)} from {folder.as_posix()}")
-    return [capture for capture in captures if not targets or target_of(capture) in targets]
+    return [capture for capture in captures if not targets or target_of(capture) in targets], missing
+
+
+def _no_capture(target: str, names: Sequence[str], place: Location) -> ContractLintError:
+    return ContractLintError(
+        f"holds no capture for {target}, only for {', '.join(names)}",
+        place,
+        "capture it too, or judge the others alone with --target",
+    )
 
 
 def _promised(loaded: LoadedContract) -> list[str]:
-    """The targets a contract names: one without a capture would pass for lack of evidence."""
-    return [entry.target for entry in loaded.contract.targets] if loaded.contract is not None else []
+    """The targets a contract names that there are: one without a capture would pass for lack of evidence."""
+    named = loaded.contract.targets if loaded.contract is not None else []
+    return [entry.target for entry in named if exists(entry.target)]
+
+
+def _said_by(static: Iterable[Finding], loaded: LoadedContract, target: str) -> bool:
+    """Whether an error on the contract stands at the entry of a target: it says why there can be no capture."""
+    named = loaded.contract.targets if loaded.contract is not None else []
+    entries = tuple(f"targets[{index}]" for index, entry in enumerate(named) if entry.target == target)
+    return any(finding.severity == "error" and (finding.key or "").startswith(entries) for finding in static)
 
 
 def _below(folder: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...contracts.finding import Location
+from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report
 from .printable import one_line, place
 from .verdict import headline
@@ -17,7 +18,12 @@ def render(report: Report) -> str:
         f"{place(each) or report.subject}: {each.severity} {one_line(f'{each.code} {each.name}: {each.message}')}"
         for each in listed
     ]
+    lines += [f"{each.location or report.subject}: error {one_line(_open(each))}" for each in report.not_checked]
     return "\n".join([*lines, headline(report)]) + "\n"
+
+
+def _open(each: NotChecked) -> str:
+    return f"not checked on {each.target}: {each.message}" + (f"; {each.help}" if each.help else "")
 
 
 def _order(place: Location | None) -> tuple[str, int, int, int]:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from ...contracts.finding import Finding
+from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report, Root
 from .printable import in_cell, many_lines, one_line
 from .repository import in_repository
-from .verdict import consequences, headline, title
+from .verdict import consequences, headline, reason, title
 
 LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def render(report: Report) -> str:
-    """The headline, then one annotation for each new root finding with its consequences in the text.
+    """The headline, then one annotation for each target that was not checked, and for each new root finding with its
+    consequences in the text.
 
     Accepted and suppressed findings give no annotation: the headline counts them.
     """
-    lines = [headline(report), *(_annotation(root) for root in report.new_roots())]
+    lines = [headline(report), *map(_open, report.not_checked)]
+    lines += [_annotation(root) for root in report.new_roots()]
     return "\n".join(lines) + "\n"
 
 
@@ -24,6 +27,10 @@ def _annotation(root: Root) -> str:
     finding = root.finding
     properties = ",".join(f"{name}={_property(value)}" for name, value in _properties(finding, title(root)).items())
     return f"::{LEVELS[root.severity]} {properties}::{_data(_message(root))}"
+
+
+def _open(each: NotChecked) -> str:
+    return f"::error title={_property(f'not checked on {one_line(each.target)}')}::{_data(many_lines(reason(each)))}"
 
 
 def _properties(finding: Finding, name: str) -> dict[str, str]:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
+from ...contracts.finding import Location
+from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report
 from .json import dumps
 from .printable import in_cell, many_lines
 from .repository import in_repository
-from .verdict import consequences
+from .verdict import consequences, reason
 
 LEVELS = {"error": "critical", "warning": "minor", "info": "info"}
 
 
 def render(report: Report) -> str:
-    """One issue for each new root finding. GitLab needs a path and a line: a finding without a place stands at the
-    first line of the first contract. Fingerprints are unique within the report."""
+    """One issue for each target that was not checked and for each new root finding.
+
+    GitLab needs a path and a line: what has no place stands at the first line of the first contract. Fingerprints are
+    unique within the report.
+    """
     fallback = report.contracts[0] if report.contracts else "contract"
-    issues = []
+    issues = [_open(each, fallback) for each in report.not_checked]
     for root in report.new_roots():
         finding = root.finding
         place = finding.location
@@ -34,6 +40,17 @@ def render(report: Report) -> str:
             }
         )
     return dumps(issues)
+
+
+def _open(each: NotChecked, fallback: str) -> dict[str, Any]:
+    place = each.location or Location(fallback)
+    return {
+        "description": many_lines(f"not checked on {each.target}: {reason(each)}"),
+        "check_name": "not checked",
+        "fingerprint": _digest(f"not checked\0{fallback}\0{each.target}"),
+        "severity": "blocker",
+        "location": {"path": in_repository(place.path), "lines": {"begin": place.line or 1}},
+    }
 
 
 def _digest(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ... import __version__
+from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report
 from .verdict import headline
 
@@ -18,7 +19,7 @@ def as_json(report: Report) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "contract-lint", "version": __version__},
-        "verdict": "fail" if report.failing() else "pass",
+        "verdict": "fail" if report.failing() else "incomplete" if report.not_checked else "pass",
         "headline": headline(report),
         "provenance": {"contracts": list(report.contracts), "captures": list(report.captures)},
         "summary": report.summary(),
@@ -36,8 +37,21 @@ def as_json(report: Report) -> dict[str, Any]:
             for each in report.counts()
         ],
         "notes": list(report.notes),
+        "not_checked": [_not_checked(each) for each in report.not_checked],
         "resolved": [asdict(row) for row in report.resolved],
         "targets": [tables.as_json() for tables in report.tables],
+    }
+
+
+def _not_checked(each: NotChecked) -> dict[str, Any]:
+    place = each.location
+    return {
+        "target": each.target,
+        "message": each.message,
+        "path": place.path if place else None,
+        "line": place.line if place else None,
+        "column": place.column if place else None,
+        "help": each.help,
     }
 
 

@@ -7,31 +7,35 @@ from xml.etree import ElementTree
 
 from ..pipeline.report import Report, Root
 from .printable import in_cell, many_lines
-from .verdict import consequences, headline, subject, title
+from .verdict import consequences, headline, reason, subject, title
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(report: Report) -> str:
-    """A JUnit XML file. New root findings at or above `fail_on` are failures, the others skipped with their message."""
+    """A JUnit XML file. New root findings at or above `fail_on` are failures, the others skipped with their message;
+    targets that were not checked are errors."""
     failing = report.failing()
     others = [root for root in report.roots() if root not in failing]
-    cases = len(failing) + len(others) or 1
+    cases = len(failing) + len(others) + len(report.not_checked) or 1
     suite = ElementTree.Element(
         "testsuite",
         name=_xml(f"contract-lint {report.verb}: {subject(report)}"),
         tests=str(cases),
         failures=str(len(failing)),
-        errors="0",
+        errors=str(len(report.not_checked)),
         skipped=str(len(others)),
     )
-    if not failing and not others:
+    if not failing and not others and not report.not_checked:
         ElementTree.SubElement(suite, "testcase", classname=_xml(report.verb), name=_xml(headline(report)))
     for roots, tag in ((failing, "failure"), (others, "skipped")):
         for root in roots:
             case = _case(suite, root)
             detail = ElementTree.SubElement(case, tag, message=_xml(root.finding.message))
             detail.text = _xml(_detail(root))
+    for each in report.not_checked:
+        case = ElementTree.SubElement(suite, "testcase", classname="contract", name=_xml(f"checked on {each.target}"))
+        ElementTree.SubElement(case, "error", message=_xml(each.message)).text = _xml(reason(each))
     ElementTree.indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from ...contracts.model import format_bytes
+from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report, Root
 from ..pipeline.tables import ForecastTable, StepTables
 from .cells import ESTIMATE, axes, beside, bytes_or_dash, compared, mesh, number, peak_label, versus
 from .forecast import forecast_rows, sources, statements
 from .printable import cut, one_line, place, plural, sentence
-from .verdict import consequences, counts, headline, title, verdict
+from .verdict import consequences, counts, headline, reason, title, verdict
 
 MAX_CHARACTERS = 60_000
 FIELD_CHARACTERS = 1_500
@@ -27,8 +28,9 @@ _LINK = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)")
 def render(report: Report) -> str:
     """The comment. Whatever does not fit is counted in the last line, never cut in the middle."""
     parts: list[Callable[[], str]] = [lambda: f"### {escape(headline(report))}"]
-    if len(report.targets) > 1:
+    if len(report.targets) + len(report.not_checked) > 1:
         parts.append(partial(_verdicts, report))
+    parts += [partial(_open, each) for each in report.not_checked]
     parts += [partial(_finding, root) for root in report.new_roots()]
     aside = [root for root in report.roots() if root.finding.status != "new"]
     if aside:
@@ -66,14 +68,20 @@ def _within(parts: Sequence[Callable[[], str]]) -> str:
 
 
 def _verdicts(report: Report) -> str:
-    """One row for each target, over the findings that name it or none."""
+    """One row for each target that was asked for, over the findings that name it or none."""
     rows = []
     for target in report.targets:
         roots = [root for root in report.new_roots() if target in root.finding.targets or not root.finding.targets]
         findings = tuple(root.finding for root in roots)
         here = Report(verb=report.verb, subject=target, findings=findings, fail_on=report.fail_on)
         rows.append((escape(target), verdict(here), escape(counts(here))))
+    rows += [(escape(each.target), "not checked", "") for each in report.not_checked]
     return _table(("target", "verdict", "findings"), rows)
+
+
+def _open(each: NotChecked) -> str:
+    lines = [escape(cut(line, FIELD_CHARACTERS)) for line in reason(each).splitlines()]
+    return "<br>\n".join([f"**not checked** on {code(each.target)}", *lines])
 
 
 def _set_aside(roots: Sequence[Root]) -> str:

@@ -13,6 +13,7 @@ from .json import dumps
 from .printable import in_cell, many_lines, one_line
 from .repository import in_repository
 from .rule_docs import description, summary
+from .verdict import reason
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -47,7 +48,7 @@ def as_sarif(report: Report) -> dict[str, Any]:
                 "automationDetails": {"id": f"contract-lint/{quote(run, safe='')}/"},
                 "columnKind": "unicodeCodePoints",
                 "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the project."}}},
-                "invocations": [{"executionSuccessful": True, "exitCode": report.exit_code}],
+                "invocations": [_invocation(report)],
                 "results": [
                     _result(f, index[f.code], fallback, places.get(f.caused_by or "")) for f in report.findings
                 ],
@@ -55,6 +56,16 @@ def as_sarif(report: Report) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    """How the run ended; a target that was not checked is an error of the run, not of the program."""
+    ended: dict[str, Any] = {"executionSuccessful": not report.not_checked, "exitCode": report.exit_code}
+    notes = [
+        {"level": "error", "message": {"text": many_lines(f"not checked on {each.target}: {reason(each)}")}}
+        for each in report.not_checked
+    ]
+    return ended | ({"toolExecutionNotifications": notes} if notes else {})
 
 
 def _rule(code: str, name: str) -> dict[str, Any]:

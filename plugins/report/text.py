@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report, Root
 from .plain import COLOURS, DEFAULT_WIDTH, Line, finding, statistics
 from .printable import many_lines, one_line, place, plural
@@ -61,7 +62,7 @@ def _line(pieces: Line) -> Text:
 
 
 def _findings(report: Report, width: int) -> list[RenderableType]:
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = [part for each in report.not_checked for part in ("", _open(each))]
     # What fails nothing comes last, in the order of the report otherwise.
     for root in sorted(report.new_roots(), key=lambda root: root.finding.severity == "info"):
         if root.finding.location in report.excerpts:
@@ -75,6 +76,25 @@ def _findings(report: Report, width: int) -> list[RenderableType]:
     return parts
 
 
+def _open(each: NotChecked) -> RenderableType:
+    """A target that was not checked, as a finding is shown."""
+    head = Text.assemble(("not checked", "bold yellow"), (f" on {one_line(each.target)}", "bold"))
+    body: list[RenderableType] = [head]
+    body += [Padding(Text(one_line(str(each.location)), style="cyan"), (0, 0, 0, 2))] if each.location else []
+    body += [Padding(Text(many_lines(each.message)), (0, 0, 0, 2))]
+    body += [Padding(_rows([("help", many_lines(each.help))]), (0, 0, 0, 2))] if each.help else []
+    return Group(*body)
+
+
+def _rows(details: list[tuple[str, str]]) -> Table:
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="dim", no_wrap=True)
+    rows.add_column(ratio=1)
+    for label, value in details:
+        rows.add_row(label, Text(value))
+    return rows
+
+
 def _finding(root: Root) -> RenderableType:
     finding = root.finding
     head = Text()
@@ -83,11 +103,7 @@ def _finding(root: Root) -> RenderableType:
     if finding.confidence == "likely":
         head.append(" (likely)", style="dim")
     where = Text(_where(root), style="cyan")
-    rows = Table.grid(padding=(0, 2))
-    rows.add_column(style="dim", no_wrap=True)
-    rows.add_column(ratio=1)
-    for label, value in _details(root):
-        rows.add_row(label, Text(value))
+    rows = _rows(_details(root))
     body: list[RenderableType] = [head]
     body += [Padding(where, (0, 0, 0, 2))] if where.plain else []
     body += [Padding(Text(many_lines(finding.message)), (0, 0, 0, 2))]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from ...contracts.errors import ContractLintError
+from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report, Root
 from .printable import cut, joined, one_line, place, plural, sentence
 
@@ -11,17 +13,20 @@ FIRST_CHARACTERS = 400
 
 
 def verdict(report: Report) -> str:
-    """`PASS`, or `FAIL` where a new finding reaches `fail_on`; `NOTHING CHECKED` where there was no contract."""
+    """`PASS`, or `FAIL` where a new finding reaches `fail_on`; `INCOMPLETE` where a target could not be checked,
+    `NOTHING CHECKED` where there was no contract."""
     if report.nothing_checked:
         return "NOTHING CHECKED"
-    return "FAIL" if report.failing() else "PASS"
+    return "FAIL" if report.failing() else "INCOMPLETE" if report.not_checked else "PASS"
 
 
 def headline(report: Report) -> str:
     """One line: `FAIL dense-fsdp on cpu:8: 2 errors and 1 warning. First: ...`."""
     if report.nothing_checked:
         return f"{verdict(report)}: {counts(report)}."
-    return f"{verdict(report)} {subject(report)}: {counts(report)}.{_first(report)}"
+    open_promises = f"; not checked on {joined(one_line(each.target) for each in report.not_checked)}"
+    found = counts(report) + (open_promises if report.not_checked else "")
+    return f"{verdict(report)} {subject(report)}: {found}.{_first(report)}"
 
 
 def subject(report: Report) -> str:
@@ -58,6 +63,11 @@ def consequences(root: Root) -> str:
     counts = Counter(one_line(f"{finding.code} {finding.name}") for finding in root.consequences)
     names = [f"{name} x {count:,}" if count > 1 else name for name, count in counts.items()]
     return f"{plural(len(root.consequences), 'consequence')}: {', '.join(names)}"
+
+
+def reason(each: NotChecked) -> str:
+    """Why a target was not checked and what to do about it, with the place where there is one."""
+    return str(ContractLintError(each.message, each.location, each.help))
 
 
 def _first(report: Report) -> str:

@@ -29,6 +29,7 @@ collectives:
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
@@ -57,8 +58,19 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         "nobody",
         subject=MARK,
         evidence=(in_a_line(listed, FIRST),),
-        help="see each in `contract-lint hlo collectives CAPTURE`, then unmark it",
+        help=_how_to_see(view),
         details={"count": count, "places": listed},
+    )
+
+
+def _how_to_see(view: View) -> str:
+    """Commands that can be copied: `init` and `verify` keep the capture, so making it again takes no compile."""
+    file = shlex.quote(view.loaded.path)
+    named = view.loaded.contract.targets if view.loaded.contract is not None else []
+    target = f" --target {shlex.quote(named[0].target)}" if len(named) > 1 else ""
+    return (
+        f"`contract-lint capture {file}{target} -o capture`, then `contract-lint hlo collectives capture` shows each: "
+        "unmark it"
     )
 
 

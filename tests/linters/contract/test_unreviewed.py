@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -46,16 +48,27 @@ def test_one_finding_lists_every_mark_where_it_stands(small: Path) -> None:
     assert finding.severity == "info"
     assert finding.message.startswith("3 promises are still marked `review`")
     assert finding.evidence == ("small.contract.yaml:4, base.contract.yaml:5, small.contract.yaml:7",)
-    assert "contract-lint hlo collectives" in (finding.help or "")
+    assert "`contract-lint capture small.contract.yaml -o capture`" in (finding.help or "")
+    assert "`contract-lint hlo collectives capture`" in (finding.help or "")
     assert str(finding.location).startswith("small.contract.yaml:4:")
+
+
+def test_the_help_is_commands_that_run_as_they_stand(small: Path) -> None:
+    path = small.with_name("my small.contract.yaml")
+    path.write_text(TEXT.replace("[cpu:8]", '["tpu:v5e:2x4", cpu:8]'))
+    (finding,) = (each for each in judge_contract(load_contract(Path(path.name))) if each.code == "JIT019")
+    first, second = re.findall("`contract-lint ([^`]*)`", finding.help or "")
+    verb, contract, option, target, out, folder = shlex.split(first)
+    assert (verb, contract, option, target, out) == ("capture", path.name, "--target", "tpu:v5e:2x4", "-o")
+    assert second.split() == ["hlo", "collectives", folder]
 
 
 def test_it_stands_after_what_fails_and_is_short(small: Path) -> None:
     small.write_text(TEXT.replace("[cpu:8]", "[cpu:7]"))
-    text = text_of(check([small]), 80)
+    text = text_of(check([small.name]), 80)
     found, _, mark = text.partition("\ninfo JIT019")
     assert "\nerror SHD" in found and "\nerror" not in mark
-    assert 3 <= len(mark.partition("\n\n")[0].splitlines()) <= 5
+    assert 3 <= len(mark.partition("\n\n")[0].splitlines()) <= 6
 
 
 def test_it_changes_no_exit_code_and_no_byte_from_run_to_run(small: Path) -> None:

@@ -27,6 +27,20 @@ def test_loss_falls(tmp_path: Path) -> None:
     assert last["entropy"] < rows[-1]["loss"] and last["excess"] > 0
 
 
+def test_options_that_are_left_out_are_told_and_a_python_that_is_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "c.contract.yaml"
+    path.write_text(CONTRACT)
+    monkeypatch.setenv("XLA_FLAGS", "--xla_x=1")
+    monkeypatch.delenv("LIBTPU_INIT_ARGS", raising=False)
+    said: list[str] = []
+    with pytest.raises(ContractLintError, match=r"cannot start .*/nowhere: No such file"):
+        list(train(path, steps=1, python=str(tmp_path / "nowhere"), say=said.append))
+    (line,) = said
+    assert line.startswith("XLA_FLAGS is set here and left out") and "compiler_options" not in line
+
+
 @pytest.mark.slow
 def test_settings_that_do_not_fit_are_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "c.contract.yaml"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from contract_lint.contracts.errors import ContractLintError
+from contract_lint.hlo_tools.capture import Capture, read_capture
+from contract_lint.plugins.pipeline import capture as captures
 from contract_lint.plugins.pipeline.capture import capture
 from contract_lint.plugins.pipeline.verify import verify
 from contract_lint.plugins.report.formats import render
@@ -147,6 +150,71 @@ def test_two_captures_of_one_target_are_refused(project: Path, tmp_path: Path) -
         shutil.copytree("cap", tmp_path / name)
     with pytest.raises(ContractLintError, match="more than one capture for cpu:4"):
         verify("c.contract.yaml", capture_dir=tmp_path)
+
+
+TWO = CONTRACT.replace("[cpu:4]", '[cpu:4, "tpu:v5e:2x2"]')
+
+
+def test_a_target_without_a_capture_is_named_and_the_other_judged(project: Path) -> None:
+    (project / "two.contract.yaml").write_text(TWO.replace("16MiB", "1KiB"))
+    report = verify("two.contract.yaml", capture_dir="cap")
+    assert report.targets == ("cpu:4",) and "MEM202" in {finding.code for finding in report.findings}
+    (left,) = report.not_checked
+    assert left.target == "tpu:v5e:2x2" and "holds no capture for tpu:v5e:2x2, only for cpu:4" in left.message
+    assert report.exit_code == 2
+    # An error at the target's own entry says it already.
+    (project / "two.contract.yaml").write_text(TWO.replace('"tpu:v5e:2x2"', '"tpu:v5e:2x4"'))
+    report = verify("two.contract.yaml", capture_dir="cap")
+    assert report.not_checked == () and report.exit_code == 1
+    # One that nobody can have needs no capture: it is a finding on the contract.
+    (project / "two.contract.yaml").write_text(TWO.replace("2x2", "3x3"))
+    report = verify("two.contract.yaml", capture_dir="cap")
+    assert report.not_checked == () and "JIT009" in {finding.code for finding in report.findings}
+
+
+def test_a_compiler_that_is_missing_stops_no_other_target(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = read_capture(project / "cap")
+
+    def capture_targets(_: object, targets: Sequence[str], **options: object) -> list[Capture]:
+        if list(targets) == ["tpu:v5e:2x2"]:
+            raise ContractLintError("libtpu is not installed", help="pip install it")
+        return [made]
+
+    monkeypatch.setattr(captures, "capture_targets", capture_targets)
+    (project / "two.contract.yaml").write_text(TWO)
+    for targets in ((), ("tpu:v5e:2x2", "cpu:4")):
+        report = verify("two.contract.yaml", targets=targets)
+        assert report.targets == ("cpu:4",) and report.findings == () and report.exit_code == 2
+        assert [(each.target, each.help) for each in report.not_checked] == [("tpu:v5e:2x2", "pip install it")]
+    with pytest.raises(ContractLintError, match=r"^libtpu is not installed"):
+        verify("two.contract.yaml", targets=("tpu:v5e:2x2",))
+
+
+def test_a_name_that_is_no_target_is_refused_before_anything_is_compiled(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(captures, "_capture_one")
+    for name in ("cpu:0", "tpu:v5e:3x3"):
+        with pytest.raises(ContractLintError, match=name):
+            verify("c.contract.yaml", targets=("cpu:4", name))
+        with pytest.raises(ContractLintError, match=name):
+            capture("c.contract.yaml", targets=("cpu:4", name))
+
+
+def test_a_capture_of_the_others_is_made_where_a_target_is_impossible(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = captures.capture_contract
+
+    def captured(loaded: object, target: str, out: Path, **options: object) -> Path:
+        return out if target == "cpu:4" else real(loaded, target, out=out)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(captures, "capture_contract", captured)
+    (project / "three.contract.yaml").write_text(TWO.replace("2x2", "3x3"))
+    folders, missing = captures.capture_each("three.contract.yaml", out=tmp_path)
+    assert folders == [tmp_path / "cpu-4"] and [each.target for each in missing] == ["tpu:v5e:3x3"]
+    with pytest.raises(ContractLintError, match=r"^tpu:v5e:3x3: .*no slice that there is"):
+        capture("three.contract.yaml", out=tmp_path)
 
 
 def test_no_targets(project: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from contract_lint.contracts.finding import Edit, Finding, Fix, Location
+from contract_lint.plugins.pipeline.not_checked import NotChecked
 from contract_lint.plugins.pipeline.report import Report, report
 from contract_lint.plugins.pipeline.tables import (
     CollectiveRow,
@@ -144,6 +147,18 @@ def clean() -> Report:
         captures=(PROVENANCE,),
         tables=(tables(),),
         proof="every promise holds",
+    )
+
+
+@pytest.fixture
+def incomplete(clean: Report) -> Report:
+    """Clean where it was looked at; two targets were not."""
+    return replace(
+        clean,
+        not_checked=(
+            NotChecked("tpu:v5e:2x4", "libtpu is not installed", help="pip install 'jax-contract-lint[tpu]'"),
+            NotChecked("cuda:h100:1x8", HOSTILE, Location("train.contract.yaml", 7, 3)),
+        ),
     )
 
 

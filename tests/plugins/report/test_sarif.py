@@ -24,7 +24,7 @@ def test_the_schema_is_unmodified() -> None:
     assert hashlib.sha256(SCHEMA.read_bytes()).hexdigest() == SHA256
 
 
-@pytest.mark.parametrize("name", ["clean", "broken", "huge"])
+@pytest.mark.parametrize("name", ["clean", "broken", "huge", "incomplete"])
 def test_valid(name: str, request: pytest.FixtureRequest, validator: jsonschema.Draft4Validator) -> None:
     log = json.loads(render(request.getfixturevalue(name)))
     assert [error.message for error in validator.iter_errors(log)] == []

@@ -1,11 +1,14 @@
-"""How long a batch of 64 x 8,192 tokens takes to check and to show, and the memory: `python benchmarks/batch.py`.
+"""How long a batch of 64 x 8,192 tokens takes to check and to show, and 10,000 records to hash; and the memory:
+`python benchmarks/batch.py`.
 
-The batch is packed, with every array there is a role for. Whole processes are timed, beside the start of Python with
-numpy imported, so the ratio says what the work costs on any machine.
+The batch is packed, with every array there is a role for. The records come from 4 sources, once as lines of 16 shards
+and once as a file each. Whole processes are timed, beside the start of Python with numpy imported, so the ratio says
+what the work costs on any machine.
 """
 
 from __future__ import annotations
 
+import json
 import resource
 import subprocess
 import sys
@@ -38,6 +41,16 @@ def packed_batch(path: Path) -> None:
     np.savez(path, **arrays)
 
 
+def records(folder: Path, shards: int) -> None:
+    """10,000 records of about 2 kB, from 4 sources, in so many files."""
+    text = "a training document of no great length " * 50
+    for source in range(4):
+        (folder / f"source{source}").mkdir(parents=True)
+        for shard in range(shards // 4):
+            lines = (json.dumps({"id": [source, shard, n], "text": text}) for n in range(10_000 // shards))
+            (folder / f"source{source}" / f"{shard:05d}.jsonl").write_text("\n".join(lines) + "\n")
+
+
 def timed(*command: str) -> float:
     """Wall seconds of the best of three runs."""
     best = float("inf")
@@ -63,6 +76,15 @@ def main() -> None:
             said = " ".join(("batch", name, *extra[:2]))
             print(f"{said:27} {seconds:6.2f} s  {seconds / start:5.1f} x   goal 2 s")
         print(f"page                        {Path(folder, 'b').stat().st_size / 1e6:6.2f} MB            goal 2 MB")
+    with tempfile.TemporaryDirectory() as folder:
+        for shards in (16, 10_000):
+            data, out = Path(folder, str(shards)), f"{folder}/{shards}.json"
+            records(data, shards)
+            for verb, extra in (("build", ("--output", out)), ("check", ("--manifest", out))):
+                seconds = timed("-m", "contract_lint", "batch", "manifest", verb, str(data), *extra)
+                print(
+                    f"{f'manifest {verb}, {shards:,} files':27} {seconds:6.2f} s  {seconds / start:5.1f} x   goal 20 s"
+                )
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"largest process             {peak:6.0f} MB            goal 500 MB")
 

@@ -20,7 +20,7 @@ from importlib import import_module
 from ..contracts.errors import ContractLintError
 from .rule import Evidence, Rule
 
-FOLDERS: tuple[Evidence, ...] = ("contract", "source", "trace", "program", "run", "verdict", "dump", "batch")
+FOLDERS: tuple[Evidence, ...] = ("contract", "source", "trace", "program", "run", "verdict", "dump", "batch", "data")
 ENTRY_POINT_GROUP = "contract_lint.rules"
 
 

@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from ..contracts.finding import Confidence, Finding, Severity
 
-Evidence = Literal["contract", "source", "trace", "program", "run", "batch", "checkpoint", "record", "verdict", "dump"]
+Evidence = Literal[
+    "contract", "source", "trace", "program", "run", "batch", "data", "checkpoint", "record", "verdict", "dump"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -247,7 +247,7 @@ LINUX = {"sys_platform": "linux", "platform_system": "Linux", "platform_machine"
 def test_extras_resolve_where_their_accelerator_exists(wheel: Path) -> None:
     assert resolved(wheel, "", **LINUX) == BASE
     assert resolved(wheel, "jax", **MAC) == BASE | {"jax", "flax", "optax"}
-    everywhere = BASE | {"jax", "flax", "optax", "numpy", "safetensors", "tensorstore"}
+    everywhere = BASE | {"jax", "flax", "optax", "grain", "numpy", "safetensors", "tensorstore"}
     assert resolved(wheel, "all", **MAC) == everywhere
     on_linux = resolved(wheel, "all", **LINUX) - everywhere
     assert sorted(name.partition("[")[0] for name in on_linux) == ["jax", "jax"]

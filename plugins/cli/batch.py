@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from . import batch_manifest
 from .options import codes, findings_options, output_option
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ contract_option = click.option(
 @click.group("batch")
 def command() -> None:
     """A batch as the step gets it: a .npz or .safetensors file with tokens, targets, segments, positions, loss mask."""
+
+
+command.add_command(batch_manifest.command)
 
 
 @command.command("check", short_help="What is wrong with a batch.")

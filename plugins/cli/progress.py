@@ -17,12 +17,17 @@ class Progress(Protocol):
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
-    """A function to call with each phase; what it shows is gone from a terminal when the block ends."""
+def progress(lines: bool = True) -> Iterator[Progress]:
+    """A function to call with each phase; what it shows is gone from a terminal when the block ends.
+
+    Without `lines` only a terminal shows it: for work of seconds."""
     from ..report.printable import one_line
     from .output import folded
 
     if not sys.stderr.isatty():
+        if not lines:
+            yield lambda message: None
+            return
         yield lambda message: click.echo(folded(f"contract-lint: {one_line(message)}", "  "), err=True)
         return
     from rich.console import Console

@@ -1,0 +1,1 @@
+"""Rules on the data behind batches, a file each."""

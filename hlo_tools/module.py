@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from sys import intern
 
 from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
@@ -50,7 +51,9 @@ class Computation:
         self._by_name: dict[str, Instruction] = {}
         self._made: dict[str, Instruction] = {}
         self._single: dict[int, Instruction] = {}
-        self._opcodes: list[str] | None = None
+        # Read at once, with the rest of the index: hundreds of thousands of small lists made later, one computation at
+        # a time, would have Python's cycle collector look at the whole program again and again.
+        self._opcodes: list[str] | None = None if indexed is None else [intern(line[3]) for line in indexed.lines]
         self._positions: dict[str, int] | None = None
         self._users: dict[int, list[Instruction]] | None = None
         self._root: Instruction | None = None
@@ -101,10 +104,7 @@ class Computation:
     def opcodes(self) -> list[str]:
         """The opcode of each instruction in order, without building the instructions."""
         if self._opcodes is None:
-            if self._indexed is not None:
-                self._opcodes = [line[3] for line in self._indexed.lines]
-            else:
-                self._opcodes = [instruction.opcode for instruction in self.instructions]
+            self._opcodes = [instruction.opcode for instruction in self.instructions]
         return self._opcodes
 
     @property

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from ..assignment import Allocation, BufferAssignment, HeapEvent, HeapTrace, LogicalBuffer
+from ..backend import Backend
 from ..instruction import Instruction
 from ..module import HloModule
+from ..packing import packed
 from .ranges import Group, live_groups
 from .schedule import Schedule
-from .sharing import may_overwrite
-from .values import Value, Values
+from .sharing import may_overwrite, may_touch
+from .tables import pointer_tables
+from .values import Index, Value, Values
 
 Ids = dict[int, int]
 """`id(instruction)` -> its number in the proto form of the module."""
 
 
-def assigned(module: HloModule, ids: Ids, in_place_sums: bool) -> BufferAssignment:
+_ALIGNMENT: dict[Backend, int] = {"cpu": 64, "gpu": 128}
+"""Bytes (cpu_function_runtime::MinAlign, gpu::kXlaAllocatedBufferAlignBytes). TPU packs otherwise."""
+
+
+def assigned(module: HloModule, ids: Ids, backend: Backend) -> BufferAssignment:
     """The assignment that XLA would print for this schedule, as far as its rules are followed here.
 
-    Temporary memory is as large as its peak: nothing is packed, so there is no fragmentation in it.
+    Temporary memory is packed as XLA packs it on CPU and GPU. On TPU it is as large as its peak.
     """
     schedule = Schedule(module)
-    groups = [group for group in live_groups(module, schedule, Values(schedule)) if group.size]
+    values = Values(schedule)
+    groups = [group for group in live_groups(module, schedule, values) if group.size]
     made = BufferAssignment({}, [], [], {})
     numbers = {value: number for number, value in enumerate((v for g in groups for v in g.values), 1)}
     for value, number in numbers.items():
@@ -34,16 +43,33 @@ def assigned(module: HloModule, ids: Ids, in_place_sums: bool) -> BufferAssignme
             made.last_uses[number] = last.computation.name, last.name
     standing, rest = _standing(groups)
     heap: dict[int, list[Group]] = {}
-    for group in _reusing(standing, rest):
+    for group in _reusing(
+        standing, rest, schedule.post_order(), partial(may_touch, values, in_place_sums=backend != "cpu")
+    ):
         heap.setdefault(group.space, []).append(group)
     made.allocations = [_allocation(index, groups, numbers) for index, groups in enumerate(standing)]
     for space, found in sorted(heap.items()):
-        events, peak = _Heap(schedule, numbers, in_place_sums).run(found)
-        made.traces.append(HeapTrace(events, True))
-        temporary = Allocation(len(made.allocations), peak, color=space)
+        done = _Heap(schedule, numbers, backend != "cpu").run(found)
+        made.traces.append(HeapTrace(done.events, True))
+        temporary = Allocation(len(made.allocations), done.peak, color=space)
         temporary.assigned = [(numbers[value], 0, value.size) for group in found for value in group.values]
+        if backend in _ALIGNMENT:
+            tables = pointer_tables(schedule, module.entry) if space == 0 else []
+            temporary.size = _packed(made, tables, _ALIGNMENT[backend])
         made.allocations.append(temporary)
     return made
+
+
+def _packed(made: BufferAssignment, tables: list[int], alignment: int) -> int:
+    """Bytes of the newest trace on the heap and of the tables of pointers behind it, the smallest first.
+
+    Each begins at a multiple of `alignment`. XLA sorts them by a partition that keeps no order, so the last one, which
+    is not rounded up, may be another.
+    """
+    end, _ = packed(made.traces[-1], made.buffers, alignment)
+    for size in sorted(tables):
+        end = -(-end // alignment) * alignment + size
+    return end
 
 
 def _standing(groups: Iterable[Group]) -> tuple[list[list[Group]], list[Group]]:
@@ -58,17 +84,20 @@ def _standing(groups: Iterable[Group]) -> tuple[list[list[Group]], list[Group]]:
     return standing, rest
 
 
-def _reusing(standing: list[list[Group]], rest: list[Group]) -> list[Group]:
+def _reusing(
+    standing: list[list[Group]], rest: list[Group], post_order: dict[int, int], touches: Callable[[Value, Value], bool]
+) -> list[Group]:
     """Puts what fits into memory of results, and of arguments given up for results, while that is idle.
 
-    Returns what is left. The largest first, as XLA goes.
+    Returns what is left. The largest first, then by its first instruction in post order, as XLA goes.
     """
     open_ = [held for held in standing if held[0].live_out]
     left = []
-    for group in sorted(rest, key=lambda each: (-each.size, each.intervals[0])):
+    first = {id(group): min(post_order[id(value.instruction)] for value in group.values) for group in rest}
+    for group in sorted(rest, key=lambda each: (-each.size, first[id(each)])):
         for held in open_:
             fits = held[0].size >= group.size and held[0].space == group.space
-            if fits and not any(group.interferes(other) for other in held):
+            if fits and not any(group.interferes(other, touches) for other in held):
                 held.append(group)
                 break
         else:
@@ -90,6 +119,11 @@ def _allocation(index: int, held: list[Group], numbers: dict[Value, int]) -> All
     return made
 
 
+def _in_turn(value: Value) -> tuple[int, int, Index]:
+    """In this order values that begin or end together do so, as in XLA's heap simulator."""
+    return value.start, value.end, value.index
+
+
 class _Heap:
     """One memory space along the schedule: values take memory where they begin and give it back after they end."""
 
@@ -104,8 +138,8 @@ class _Heap:
         """Owner of memory -> the values that live in it."""
         self.live = self.peak = 0
 
-    def run(self, groups: list[Group]) -> tuple[list[HeapEvent], int]:
-        """The events in order, and the most bytes that live at once."""
+    def run(self, groups: list[Group]) -> _Heap:
+        """Fills `events`, in order, and `peak`, the most bytes that live at once."""
         starts: dict[int, list[Value]] = {}
         ends: dict[int, list[Value]] = {}
         for group in groups:
@@ -115,17 +149,21 @@ class _Heap:
                 ends.setdefault(value.end, []).append(value)
         for at in sorted(starts.keys() | ends.keys()):
             ending = ends.get(at, [])
-            for value in sorted(starts.get(at, ()), key=lambda each: -each.size):
+            for value in sorted(starts.get(at, ()), key=_in_turn):
                 self._begin(value, at, ending)
-            for value in ending:
+            for value in sorted(ending, key=_in_turn):
                 self._end(value, at)
-        return self.events, self.peak
+        return self
 
     def _begin(self, value: Value, at: int, ending: list[Value]) -> None:
         group = self.group_of[value]
         owner = self.owner.get(group)
         if owner is None:
-            owner = self.owner[group] = self._taken_over(value, ending) or value
+            operand = self._taken_over(value, ending)
+            owner = self.owner[group] = value if operand is None else self.owner[self.group_of[operand]]
+            if operand is not None:
+                ending.remove(operand)
+                self._end(operand, at)
         held = self.living.setdefault(owner, set())
         if not held:
             self.live += owner.size
@@ -134,15 +172,18 @@ class _Heap:
         self._note("alloc" if owner is value else "share", value, owner, self.schedule.order[at])
 
     def _taken_over(self, value: Value, ending: list[Value]) -> Value | None:
-        """The memory of an operand that ends here and that this value may be written over."""
-        for operand in ending:
-            if operand not in self.group_of or self.group_of[operand] is self.group_of[value]:
+        """The operand that ends here and whose memory this value may be written over; each alone in its group."""
+        if len(self.group_of[value].values) > 1:
+            return None
+        places = {id(operand): place for place, operand in reversed([*enumerate(value.instruction.operands)])}
+        for operand in sorted(ending, key=lambda each: places.get(id(each.instruction), len(places))):
+            if len(self.group_of[operand].values) > 1:
                 continue
             owner = self.owner.get(self.group_of[operand])
             if owner is None or self.living.get(owner) != {operand}:
                 continue
             if may_overwrite(value, operand, self.in_place_sums):
-                return owner
+                return operand
         return None
 
     def _end(self, value: Value, at: int) -> None:

@@ -7,8 +7,9 @@ memory, as do the results of branches, an argument given up for a result, and wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ..instruction import Instruction
 from ..module import HloModule
@@ -46,8 +47,11 @@ class Group:
     def is_constant(self) -> bool:
         return all(value.instruction.opcode == "constant" for value in self.values)
 
-    def interferes(self, other: Group) -> bool:
-        """Whether both live at some position."""
+    def interferes(self, other: Group, may_touch: Callable[[Value, Value], bool]) -> bool:
+        """Whether both live at some position.
+
+        Where a value of one ends as one of the other begins, `may_touch(the later, the earlier)` decides.
+        """
         mine, theirs = self.intervals, other.intervals
         i = j = 0
         while i < len(mine) and j < len(theirs):
@@ -55,9 +59,19 @@ class Group:
                 i += 1
             elif theirs[j][1] < mine[i][0]:
                 j += 1
+            elif mine[i][1] == theirs[j][0] and other._follows(self, theirs[j][0], may_touch):
+                i += 1
+            elif theirs[j][1] == mine[i][0] and self._follows(other, mine[i][0], may_touch):
+                j += 1
             else:
                 return True
         return False
+
+    def _follows(self, other: Group, at: int, may_touch: Callable[[Value, Value], bool]) -> bool:
+        """Whether all that begins here at a position may touch all that ends there in the other."""
+        begun = [value for value in self.values if value.start == at]
+        ended = [value for value in other.values if value.end == at]
+        return all(may_touch(later, earlier) for later in begun for earlier in ended)
 
 
 class _Sets:
@@ -107,16 +121,16 @@ def _define(schedule: Schedule, values: Values) -> None:
 def _use(instruction: Instruction, at: int, schedule: Schedule, values: Values) -> None:
     if instruction.opcode in _RUNS_NO_USE:
         return
-    inside = [schedule.spans[called.name][0] for called in instruction.called if called.name in schedule.spans]
     for operand in instruction.operands:
         for index, _ in leaves(operand.shape):
             value = values.of(operand, index)
             if value is None:
                 continue
             used = at
-            # What a loop or branch is given is its own from where it begins; one that hands it on holds it throughout.
-            if inside and not (instruction.opcode == "while" and values.is_carried(instruction, index)):
-                used = min(inside)
+            # What a loop is given is its own from where its body begins; one that hands it on holds it throughout.
+            if instruction.opcode == "while" and not values.is_carried(instruction, index):
+                pair = condition_and_body(instruction)
+                used = schedule.spans[pair[1].name][0] if pair is not None else at
             value.end = max(value.end, used)
 
 
@@ -125,13 +139,15 @@ def _loop(loop: Instruction, schedule: Schedule, values: Values, sets: _Sets) ->
     if pair is None or not pair[1].parameters or not loop.operands:
         return
     condition, body = pair
-    parameter = body.parameters[0]
-    begin, end = schedule.spans[condition.name][0], schedule.spans[body.name][1]
+    end = schedule.spans[body.name][1] + 1
+    tested = condition.parameters[:1]
+    verdict = values.of(condition.root, ())
+    if verdict is not None:
+        verdict.end = max(verdict.end, schedule.spans[condition.name][1] + 1)
     for index, _ in leaves(loop.shape):
-        given, returned = values.of(parameter, index), values.of(body.root, index)
-        sets.join(values.of(loop.operands[0], index), given, returned, values.of(loop, index))
-        if given is not None and given.instruction is parameter:
-            given.start = begin
+        returned = values.of(body.root, index)
+        given = [values.of(parameter, index) for parameter in (*tested, body.parameters[0])]
+        sets.join(values.of(loop.operands[0], index), *given, returned, values.of(loop, index))
         if returned is not None:
             returned.end = max(returned.end, end)
 
@@ -143,7 +159,7 @@ def _branches(conditional: Instruction, schedule: Schedule, values: Values, sets
             returned = values.of(branch.root, index)
             sets.join(result, returned)
             if returned is not None and branch.name in schedule.spans:
-                returned.end = max(returned.end, schedule.spans[branch.name][1])
+                returned.end = max(returned.end, schedule.spans[branch.name][1] + 1)
 
 
 def _entry(module: HloModule, schedule: Schedule, values: Values, sets: _Sets) -> set[Value]:
@@ -174,10 +190,20 @@ def _grouped(module: HloModule, schedule: Schedule, values: Values, sets: _Sets,
     for value in sorted(living, key=lambda each: (each.start, each.index)):
         value.end = max(value.end, value.start)
         members.setdefault(sets.find(value), []).append(value)
+    for found in members.values():
+        _in_turn(found)
     return [
         Group(found, next((each for each in found if _is_argument(each, module)), None), _merged(found))
         for found in members.values()
     ]
+
+
+def _in_turn(values: list[Value]) -> None:
+    """In one memory a value lives until the next begins, the last as long as any (NormalizeAliasedBuffers)."""
+    values.sort(key=lambda each: (each.start, each.end, each.index))
+    for value, following in pairwise(values):
+        following.end = max(value.end, following.end)
+        value.end = min(value.end, following.start)
 
 
 def _is_argument(value: Value, module: HloModule) -> bool:

@@ -16,13 +16,14 @@ class Schedule:
     """Instructions in order, and where each computation lies in it.
 
     `position` is by `id(instruction)`, `spans` and `callers` by computation name: first and last position, and the
-    instruction that runs it.
+    instruction that runs it. `computations` are those that have a place in it, the entry last.
     """
 
-    __slots__ = ("callers", "order", "position", "spans")
+    __slots__ = ("callers", "computations", "order", "position", "spans")
 
     def __init__(self, module: HloModule) -> None:
         self.order: list[Instruction] = []
+        self.computations: list[Computation] = []
         self.position: dict[int, int] = {}
         self.spans: dict[str, tuple[int, int]] = {}
         self.callers: dict[str, Instruction] = {}
@@ -31,6 +32,18 @@ class Schedule:
     @property
     def last(self) -> int:
         return max(len(self.order) - 1, 0)
+
+    def post_order(self) -> dict[int, int]:
+        """`id(instruction)` -> its place where operands stand before their users, found from the results back.
+
+        Callers come before what they call.
+        """
+        found: dict[int, int] = {}
+        for computation in reversed(self.computations):
+            for instruction in computation.instructions:
+                if not instruction.users:
+                    _with_operands(instruction, found)
+        return found
 
     def _run(self, entry: Computation) -> None:
         starts = {entry.name: 0}
@@ -50,6 +63,7 @@ class Schedule:
                 self.order.append(instruction)
                 at += 1
             else:
+                self.computations.append(computation)
                 self.spans[computation.name] = starts[computation.name], max(len(self.order) - 1, 0)
 
 
@@ -66,3 +80,19 @@ def _runs(instruction: Instruction) -> tuple[Computation, ...]:
     if instruction.opcode == "while":
         return condition_and_body(instruction) or ()
     return instruction.called if instruction.opcode in INLINE else ()
+
+
+def _with_operands(result: Instruction, found: dict[int, int]) -> None:
+    """Numbers an instruction behind everything that it reads."""
+    stack = [(result, 0)]
+    while stack:
+        instruction, at = stack.pop()
+        if id(instruction) in found:
+            continue
+        operands = instruction.operands
+        while at < len(operands) and id(operands[at]) in found:
+            at += 1
+        if at < len(operands):
+            stack += [(instruction, at + 1), (operands[at], 0)]
+        else:
+            found[id(instruction)] = len(found)

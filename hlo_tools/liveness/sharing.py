@@ -6,8 +6,10 @@ operand read before, or as, the same element of the result is written.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..instruction import Instruction
-from .values import Value
+from .values import Value, Values
 
 _ELEMENTWISE = frozenset(
     (
@@ -40,6 +42,18 @@ def may_overwrite(result: Value, operand: Value, in_place_sums: bool) -> bool:
     if user.opcode in _SUMS:
         return in_place_sums
     return user.opcode in _IN_PLACE or (user.opcode in _ELEMENTWISE and user.opcode != "copy")
+
+
+def may_touch(values: Values, later: Value, earlier: Value, in_place_sums: bool) -> bool:
+    """Whether `later` may begin in memory whose last reader makes it.
+
+    What is overwritten is the array as that reader is given it: an element of a loop's result, for one.
+    """
+    return any(
+        values.of(operand, ()) is earlier
+        and may_overwrite(later, replace(earlier, instruction=operand, index=()), in_place_sums)
+        for operand in later.instruction.operands
+    )
 
 
 def _shape_text(value: Value) -> str:

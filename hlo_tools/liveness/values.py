@@ -118,9 +118,6 @@ class Values:
             return (caller.operands[branch], index) if 0 < branch < len(caller.operands) else None
         if caller.opcode != "while":
             return (caller.operands[number], index) if number < len(caller.operands) else None
-        pair = condition_and_body(caller)
-        if pair is not None and computation.name != pair[1].name and pair[1].parameters:
-            return pair[1].parameters[0], index
         return (caller.operands[0], index) if caller.operands and self.is_carried(caller, index) else None
 
     def is_carried(self, loop: Instruction, index: Index) -> bool:

@@ -74,7 +74,7 @@ def _from_schedule(module: HloModule, facts: StepFacts | None) -> MemoryLedger:
     from ..liveness import assigned
 
     text = TextModule(module)
-    made = _Builder(text, assigned(module, text.ids, backend_of(module) != "cpu"), facts, module).ledger()
+    made = _Builder(text, assigned(module, text.ids, backend_of(module)), facts, module).ledger()
     made.method = "liveness"
     return made
 

@@ -10,7 +10,7 @@ from .printable import one_line
 NO_LINE = "(no line: arguments, constants)"
 _ALL_AT_ONCE = "No heap trace: all temporaries are taken as live at once."
 _OF_METHOD = {
-    "liveness": "Worked out from the schedule by XLA's rules: no fragmentation and no code are in it.",
+    "liveness": "Worked out from the schedule by XLA's rules; the size of the code is in no text.",
     "buffer-assignment": _ALL_AT_ONCE,
     "compiled-stats": _ALL_AT_ONCE,
 }
@@ -40,8 +40,7 @@ def sums(ledger: MemoryLedger) -> list[tuple[str, str]]:
     if ledger.state_bytes is not None:
         rows.append(("  of which state", format_bytes(ledger.state_bytes)))
     rows.append(("outputs not aliased", format_bytes(max(0, ledger.output_bytes - ledger.alias_bytes))))
-    packed = "temporaries, not packed" if ledger.method == "liveness" else "packed temporaries"
-    rows += [(packed, format_bytes(ledger.temp_bytes)), ("code", format_bytes(ledger.code_bytes))]
+    rows += [("temporaries", format_bytes(ledger.temp_bytes)), ("code", format_bytes(ledger.code_bytes))]
     return rows
 
 

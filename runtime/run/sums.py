@@ -73,7 +73,10 @@ def _own(jaxpr: Any, value: Any, seen: set[int]) -> LongestSum:
 def _made_by(eqn: Any, position: int) -> Iterator[LongestSum]:
     """The sums of which an output of an equation is the result."""
     if eqn.primitive.name == "scan":
-        carried = position < eqn.params["num_carry"]
+        # What a round hands on keeps its shape; what every round adds a piece to has a dimension more. The parameters
+        # that count them changed in jax 0.12.
+        (body,) = subjaxprs(eqn)
+        carried = body.outvars[position].aval.shape == eqn.outvars[position].aval.shape
         terms = [(eqn.params["length"], eqn.outvars[position].aval)] if carried else []
     else:
         terms = _terms(eqn)

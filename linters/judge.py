@@ -58,10 +58,13 @@ def judge(
     steps = evidence_of(loaded, captures, run) if evidence is None else evidence
     shown = [finding for each in _judged_apart(steps) for finding in fold(each, partial(is_accepted, loaded))]
     found = fold_contract(_contract_findings(loaded), shown)
-    verdict = Verdict(loaded, tuple(merge_targets(found)), _judged_whole(loaded, steps, run))
+    verdict = Verdict(loaded, tuple(merge_targets(found)), frozenset())
+    accepted = accept(verdict)
+    if not _is_another(accepted):
+        verdict = replace(verdict, judged=_judged_whole(loaded, steps, run))
     unused = [finding for rule in rules("verdict") for finding in rule.check(verdict)]
     kinds: tuple[Evidence, ...] = ("contract", "trace", "program", "run") if run else ("contract", "trace", "program")
-    return sorted(_suppressed(loaded, accept(verdict) + unused, kinds), key=sort_key)
+    return sorted(_suppressed(loaded, accepted + unused, kinds), key=sort_key)
 
 
 def _judged_apart(steps: Sequence[StepEvidence]) -> list[list[Finding]]:
@@ -83,6 +86,12 @@ def _judged_whole(loaded: LoadedContract, steps: Sequence[StepEvidence], run: bo
     asked = [{rule.code for rule in applicable(each) if run or rule.evidence != "run"} for each in steps]
     whole = (rule for rule in rules() if rule.evidence not in kinds or all(rule.code in codes for codes in asked))
     return frozenset(word for rule in whole for word in (rule.code, rule.name))
+
+
+def _is_another(findings: Iterable[Finding]) -> bool:
+    """Whether a step was traced as something else than was promised: what its program lacks then proves nothing."""
+    traced = {rule.code for rule in rules("trace") if rule.severity == "error"}
+    return any(finding.code in traced and finding.status == "new" for finding in findings)
 
 
 def _judge_step(evidence: StepEvidence) -> Iterable[Finding]:

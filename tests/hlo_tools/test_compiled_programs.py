@@ -65,7 +65,7 @@ def test_sums_are_those_of_memory_analysis(dumps: Path, said: dict, name: str) -
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_text_alone_gives_the_peak(dumps: Path, name: str) -> None:
-    """The peak within 2 % of what XLA's heap simulator traced; temporary memory up to the order of tables of pointers."""
+    """The peak within 2 % of what XLA's heap simulator traced; temporaries up to the order of tables of pointers."""
     (path,) = (dumps / name).glob("*cpu_after_optimizations.txt")
     found, traced = memory(None, parse_hlo(path.read_bytes())), ledger_of(dumps, name)
     assert found.method == "liveness" and traced.method == "heap-trace"

@@ -192,7 +192,7 @@ def test_many_instructions_take_linear_time() -> None:
         rows = [instruction(f"i{n}", "add", n, n - 1, n - 1) for n in range(2, count)]
         data = field(1, "m") + computation("main", 1, count - 1, instruction("x", "parameter", 1), *rows)
         start = time.process_time()
-        root = module_from_proto(data).entry.root
+        root = parse_hlo(data).entry.root
         assert len(root.operands) == 2
         return time.process_time() - start
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from contract_lint.linters.judge import judge
 
-from ..program.small_captures import CUDA, GIB, REFUSED, TPU, capture, contract
+from ..program.small_captures import CUDA, GIB, PARTITIONED, REFUSED, TPU, capture, contract
 
 
 def unused(folder: Path, rule: str, need: int, run: bool = False, targets: str = TPU, **more: Any) -> list[str]:
@@ -45,3 +45,15 @@ def test_a_rule_that_could_not_be_asked_says_nothing(tmp_path: Path) -> None:
 
 def test_a_target_that_was_not_looked_at_may_match(tmp_path: Path) -> None:
     assert unused(tmp_path, "MEM208", 10 * GIB, targets=f'{TPU}", "{CUDA}', effort="full") == []
+
+
+def test_a_step_on_another_mesh_proves_nothing(tmp_path: Path) -> None:
+    """What a deviation accepts may be hidden by the fault that comes first; once that is mended it is looked for."""
+    deviation = "deviations: [{ rule: SHD208, reason: as found }]\n"
+    for folder, size in ((tmp_path / "same", 2), (tmp_path / "other", 4)):
+        folder.mkdir()
+        loaded = contract(folder, TPU, more=f"mesh: {{ axes: {{ data: {size} }} }}\n" + deviation)
+        found = judge(loaded, [capture(folder / "c", TPU, GIB, effort="full", partitioned=PARTITIONED)])
+        codes = [finding.code for finding in found if finding.severity == "error"]
+        assert ("JIT401" in codes) == (size == 2), codes
+        assert ("SHD214" in codes) == (size == 4), codes

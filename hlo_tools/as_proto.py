@@ -9,6 +9,7 @@ from .instruction import Instruction
 from .module import Computation, HloModule
 from .proto import ComputationProto, InstructionProto, ModuleProto
 from .shape import Shape
+from .text.attributes import unquote
 
 
 class TextModule(ModuleProto):
@@ -35,6 +36,9 @@ class TextModule(ModuleProto):
 
     def frames(self, instruction: InstructionProto) -> list[Frame]:
         return self._instructions[instruction.id].frames
+
+    def call_target(self, instruction: InstructionProto) -> str:
+        return unquote(self._instructions[instruction.id].attributes.get("custom_call_target", '""'))
 
     def _made(self, instruction: Instruction, numbers: dict[str, int]) -> InstructionProto:
         return InstructionProto(

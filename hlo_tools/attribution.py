@@ -23,6 +23,7 @@ BufferClass = Literal[
     "parameter",
     "optimizer_slot",
     "input",
+    "argument",
     "gradient",
     "activation_saved",
     "activation_temporary",
@@ -43,6 +44,8 @@ _COPIES = frozenset(("copy", "copy-start", "copy-done"))
 _TRANSPARENT = frozenset(("bitcast", "get-tuple-element", "copy-done", "async-done", "optimization-barrier"))
 # These hand a value on: a slice of a stacked weight has a gradient's shape and is none.
 _READS = frozenset(("dynamic-slice", "slice", "gather", "transpose", "reshape"))
+# These bring values together or apart, which a collective's operands are made by.
+_PACKS = _READS | {"concatenate", "pad"}
 _MAX_STEPS = 64
 
 
@@ -75,7 +78,7 @@ class Attribution:
         self._gradient_shapes = set(_gradient_shapes(parameter_shapes))
         self._provenance = Provenance(module, parameter_numbers)
         self._users: dict[int, list[InstructionProto]] = {}
-        self._fillings: dict[int, Filling | None] = {}
+        self._fillings: dict[tuple[int, tuple[int, ...]], Filling | None] = {}
         backward = sorted(
             (
                 (position, made)
@@ -106,7 +109,7 @@ class Attribution:
         except IndexError:
             shape = Shape("invalid")
         work = self._work(made, shape_index)
-        filled = self.filling(made)
+        filled = self.filling(made, shape_index)
         if filled is not None:
             made = work = filled.written
         op_name, frames = made.op_name or work.op_name, self.module.frames(made) or self.module.frames(work)
@@ -120,13 +123,14 @@ class Attribution:
             opcode = "copy" if self._changes_layout(work) else self._copied(work)
         return Origin(opcode, op_name, _source(frames), shape, made)
 
-    def filling(self, made: InstructionProto) -> Filling | None:
-        """How a loop fills the memory of `made`; None for what is more than memory set aside."""
-        if not self._is_set_aside(made):
+    def filling(self, made: InstructionProto, shape_index: tuple[int, ...] = ()) -> Filling | None:
+        """How a loop fills the memory at a shape index of `made`; None for what is more than memory set aside."""
+        if not self._is_set_aside(made, shape_index):
             return None
-        if made.id not in self._fillings:
-            self._fillings[made.id] = filling(self.module, made, self.users_of)
-        return self._fillings[made.id]
+        key = made.id, shape_index
+        if key not in self._fillings:
+            self._fillings[key] = filling(self.module, made, self.users_of, shape_index)
+        return self._fillings[key]
 
     def follows_weights(self, origin: Origin, shape_index: tuple[int, ...]) -> bool:
         """Whether a buffer is as large as the model's parameters make it, whatever the batch."""
@@ -156,12 +160,15 @@ class Attribution:
             return "layout_copy"
         if opcode == "constant":
             return "constant"
+        if opcode in _PACKS and self._is_sent(origin.instruction):
+            return "collective"
         if is_recomputed(op_name):
             return "activation_temporary"
         # A value shaped like a parameter that outlives the backward pass waits for the optimizer.
+        moved = opcode == "transpose" and not op_name.endswith("transpose")
+        if self._provenance.is_parameter(origin.instruction, shape_index):
+            return "layout_copy" if moved else "activation_temporary"
         like_gradient = opcode not in _READS and self._like_parameter(shape)
-        if like_gradient and self._provenance.is_parameter(origin.instruction, shape_index):
-            like_gradient = False
         if like_gradient and self._backward_end is not None and last > self._backward_end:
             return "gradient"
         if is_backward(op_name):
@@ -171,23 +178,46 @@ class Attribution:
             return "activation_saved" if crosses else "activation_temporary"
         if like_gradient and self._backward_end is not None:
             return "gradient"
-        if opcode == "transpose" and not op_name.endswith("transpose"):
+        if moved:
             return "layout_copy"
-        known = op_name or self._provenance.is_parameter(origin.instruction, shape_index)
-        return "activation_temporary" if known else "unknown"
+        return "activation_temporary" if op_name or self._source_name(origin, shape_index) else "unknown"
+
+    def _source_name(self, origin: Origin, shape_index: tuple[int, ...]) -> str:
+        """The name of what makes the elements that a value without one only hands on, in a loop if need be."""
+        source = self._provenance.source(origin.instruction, shape_index)
+        for _ in range(_MAX_STEPS):
+            if source is None:
+                return ""
+            made, index = source
+            if made.opcode == "dynamic-update-slice" and not made.op_name and len(made.operand_ids) > 1:
+                value = self.module.instruction_by_id.get(made.operand_ids[1])
+            elif made.opcode == "while" and index:
+                body = self.module.computation_by_id.get(made.called_ids[0]) if made.called_ids else None
+                value = self.module.instruction_by_id.get(body.root_id) if body else None
+                if value is not None and value.opcode == "tuple" and index[0] < len(value.operand_ids):
+                    value, index = self.module.instruction_by_id.get(value.operand_ids[index[0]]), index[1:]
+            else:
+                return made.op_name
+            source = self._provenance.source(value, index) if value is not None else None
+        return ""
+
+    def _is_sent(self, made: InstructionProto) -> bool:
+        """Whether it is only packed to be sent: all that read it are collectives."""
+        users = self.users_of(made)
+        return bool(users) and all(_base_opcode(user.opcode) in COLLECTIVES for user in users)
 
     def _computes(self, made: InstructionProto) -> bool:
         """Whether it makes an array out of others: neither a scalar nor memory set aside."""
         shape = self.module.shape(made)
         return bool(shape.dims) and made.opcode not in ("constant", "iota") and not self._is_set_aside(made)
 
-    def _is_set_aside(self, made: InstructionProto) -> bool:
+    def _is_set_aside(self, made: InstructionProto, shape_index: tuple[int, ...] = ()) -> bool:
         """Whether it computes nothing: memory without content, or filled with one value, or a copy of that."""
         at: InstructionProto | None = made
         for _ in range(_MAX_STEPS):
             if at is None:
                 return False
-            at = self._work(at, ())
+            at, shape_index = self._work(at, shape_index), ()
             if at.opcode == "custom-call":
                 return not at.operand_ids
             operand = self._operand(at)

@@ -6,7 +6,7 @@ the loop's body that writes into it does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from .proto import InstructionProto, ModuleProto
@@ -31,12 +31,12 @@ class Filling:
     is_state: bool
 
 
-def filling(module: ModuleProto, made: InstructionProto, users: Users) -> Filling | None:
-    """How a loop fills the buffer `made`; None where no loop writes into it."""
-    for carried in users(made):
-        if carried.opcode != "tuple":
-            continue
-        positions = [at for at, identity in enumerate(carried.operand_ids) if identity == made.id]
+def filling(
+    module: ModuleProto, made: InstructionProto, users: Users, shape_index: tuple[int, ...] = ()
+) -> Filling | None:
+    """How a loop fills the buffer at a shape index of `made`; None where no loop writes into it."""
+    for holder, carried in _tuples_of(made, shape_index, users):
+        positions = [at for at, identity in enumerate(carried.operand_ids) if identity == holder.id]
         for loop in users(carried):
             if loop.opcode != "while" or not loop.called_ids:
                 continue
@@ -45,6 +45,22 @@ def filling(module: ModuleProto, made: InstructionProto, users: Users) -> Fillin
                 if found is not None:
                     return found
     return None
+
+
+def _tuples_of(
+    made: InstructionProto, shape_index: tuple[int, ...], users: Users
+) -> Iterator[tuple[InstructionProto, InstructionProto]]:
+    """Each tuple that the buffer becomes an element of, with the instruction that is that element."""
+    pending = [(made, shape_index)]
+    for at, index in pending:
+        for user in users(at):
+            if user.opcode == "tuple" and not index:
+                yield at, user
+            elif len(pending) < _MAX_STEPS and user.opcode in _HANDS_ON:
+                if user.opcode != "get-tuple-element":
+                    pending.append((user, index))
+                elif index[:1] == (user.tuple_index,):
+                    pending.append((user, index[1:]))
 
 
 def _written(module: ModuleProto, loop: InstructionProto, position: int) -> Filling | None:

@@ -98,6 +98,11 @@ class ModuleProto:
         path, line = instruction.source
         return [Frame(path=path, line=line if line < 1 << 31 else 0)] if path else []
 
+    def call_target(self, instruction: InstructionProto) -> str:
+        """What a custom call calls, decoded now; empty for any other instruction."""
+        fields = wire.fields(self.data, *instruction.extent) if instruction.opcode == "custom-call" else ()
+        return next((wire.text(self.data, entry) for entry in fields if entry[0] == 28), "")
+
     def ordered(self, computation: ComputationProto) -> list[InstructionProto]:
         """The computation's instructions in schedule order where the module is scheduled, else as they stand."""
         ids = self.schedule.get(computation.id)

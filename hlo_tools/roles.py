@@ -12,7 +12,8 @@ Nothing marks an array as a parameter, so this is inference, by these rules in t
    its path speaks for.
 5. Names: below `params`, `model`, `weights`, ... an array is a `parameter`; below `opt_state`, `mu`, `nu`, ... an
    `optimizer_slot`. The first such name in the path decides, but an argument that is itself called `optimizer` and
-   holds both a model and an optimizer state (flax nnx before 0.11) is read one level deeper.
+   holds both a model and an optimizer state (flax nnx before 0.11) is read one level deeper. An array that is itself
+   called `params`, `mu`, `nu` and the like counts where the argument's name says that it is a state.
 6. An array without such a name whose path ends with the whole path of a named parameter, of the same shape, under
    another root is an `optimizer_slot` (a copy of the parameters kept beside them: moments, an average).
 7. Where no parameter is named, arrays are slots if they are copies (same tails of paths, same shapes) and the copies
@@ -43,6 +44,8 @@ acc_grads accumulated_grads grad_accum preconditioner
 """
 PARAMETER_NAMES = frozenset(_PARAMETER_NAMES.split())
 SLOT_NAMES = frozenset(_SLOT_NAMES.split())
+# What a single array of a state is called, not only what holds several.
+_ARRAY_NAMES = frozenset(("params", "parameters", "mu", "nu", "momentum", "velocity", "exp_avg", "exp_avg_sq"))
 STATE_NAMES = frozenset(("state", "train_state", "training_state", "ts"))
 _RNG_NAME = re.compile(r"(?:.*_)?(?:rngs?|prng|keys?|prng_?key|seed)")
 _MAX_DEPTH = 64
@@ -54,11 +57,17 @@ def leaf_path(leaf: Leaf) -> Path:
     return (leaf.argument, *(part for part in leaf.path.split("/") if part))[:_MAX_DEPTH]
 
 
+def names_tell(leaves: Sequence[Leaf]) -> bool:
+    """Whether some argument is called what parameters, optimizer slots or the state of a training step are called."""
+    paths = [leaf_path(leaf) for leaf in leaves]
+    return any(_named(path) is not None or path[0].lower() in STATE_NAMES for path in paths)
+
+
 def classify(facts: StepFacts) -> list[TensorClass]:
     """The class of every argument leaf, in the order of `facts.arguments`; the rules are those of this module."""
     leaves = facts.arguments
     paths = [leaf_path(leaf) for leaf in leaves]
-    classes: list[TensorClass | None] = [_by_type(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
+    classes: list[TensorClass | None] = [by_type(leaf, path) for leaf, path in zip(leaves, paths, strict=True)]
     roots = [_named(path) for path in paths]
     state = _state_arguments(facts, paths, roots)
     open_arrays: list[int] = []
@@ -71,7 +80,7 @@ def classify(facts: StepFacts) -> list[TensorClass]:
             classes[position] = "other"
         elif root is not None:
             classes[position] = root[0]
-        elif not _is_float(leaf):
+        elif not is_float(leaf):
             classes[position] = "batch"
         else:
             open_arrays.append(position)
@@ -90,28 +99,32 @@ def classify(facts: StepFacts) -> list[TensorClass]:
     return [kind or "other" for kind in classes]
 
 
-def _by_type(leaf: Leaf, path: Path) -> TensorClass | None:
+def by_type(leaf: Leaf, path: Path) -> TensorClass | None:
+    """What type and shape alone say, with the name of a key; None where they leave it open."""
     if leaf.dtype.startswith("key<"):
         return "rng"
     if leaf.dtype.startswith("uint") and leaf.shape and any(_RNG_NAME.fullmatch(part) for part in path):
         return "rng"
-    if not leaf.shape and not _is_float(leaf):
+    if not leaf.shape and not is_float(leaf):
         return "counter"
     return None
 
 
-def _is_float(leaf: Leaf) -> bool:
+def is_float(leaf: Leaf) -> bool:
+    """Whether its elements are floating-point or complex numbers."""
     return leaf.dtype.startswith(("float", "bfloat", "complex"))
 
 
 def _named(path: Path) -> tuple[Literal["parameter", "optimizer_slot"], int] | None:
     """What the first telling name in the path says, and how many components the root has that it names."""
     found: list[tuple[Literal["parameter", "optimizer_slot"], int]] = []
+    of_state = path[0].lower() in STATE_NAMES
     for depth, part in enumerate(path):
         name = part.lower()
-        if name in PARAMETER_NAMES and depth + 1 < max(len(path), 2):
+        holds = depth + 1 < len(path) or (of_state and depth > 0 and name in _ARRAY_NAMES)
+        if name in PARAMETER_NAMES and (holds or len(path) == 1):
             found.append(("parameter", depth + 1))
-        elif name in SLOT_NAMES and depth + 1 < len(path):
+        elif name in SLOT_NAMES and holds:
             found.append(("optimizer_slot", depth + 1))
     if not found:
         return None
@@ -131,7 +144,7 @@ def _state_arguments(facts: StepFacts, paths: Sequence[Path], roots: Sequence[ob
     floating: dict[str, bool] = {}
     for leaf in facts.arguments:
         if leaf.shape:
-            floating[leaf.argument] = floating.get(leaf.argument, True) and _is_float(leaf)
+            floating[leaf.argument] = floating.get(leaf.argument, True) and is_float(leaf)
     return {argument for argument, only in list(floating.items())[:1] if only}
 
 

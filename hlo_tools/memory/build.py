@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...contracts.errors import ContractLintError
 from ...contracts.manifest import Leaf, StepFacts
+from ..argument_uses import classify_by_use
 from ..arguments import entry_arguments
-from ..assignment import Allocation, BufferAssignment
+from ..assignment import Allocation, BufferAssignment, LogicalBuffer
 from ..attribution import Attribution, BufferClass
 from ..heap import Replay, Span, replay, schedule_positions
 from ..module import HloModule
 from ..proto import HloProto, InstructionProto, ModuleProto
-from ..roles import TensorClass, classify
+from ..roles import TensorClass, classify, names_tell
 from ..scope import scope_of
 from ..shape import Shape
 from ..uncollected import uncollected
@@ -20,13 +21,18 @@ from .actions import actions
 from .buffer import Buffer
 from .copies import copies_of
 from .guests import Guests
+from .last_use import LastUses
 from .ledger import DEVICE_SPACE, SPACE_NAMES, MemoryLedger, Space
 from .lives import Argument, Life, Lives
 
 SMALL = 1000
 """A buffer of less than the peak over this is not looked at: no action on it would be worth it."""
 
-_ARGUMENT_CLASS: dict[TensorClass, BufferClass] = {"parameter": "parameter", "optimizer_slot": "optimizer_slot"}
+_ARGUMENT_CLASS: dict[TensorClass, BufferClass] = {
+    "parameter": "parameter",
+    "optimizer_slot": "optimizer_slot",
+    "other": "argument",
+}
 
 
 @uncollected
@@ -56,7 +62,7 @@ def memory(proto: HloProto | None, module: HloModule | None = None, facts: StepF
         alias_bytes=stats.alias_bytes,
         temp_bytes=stats.temp_bytes,
         code_bytes=max(stats.code_bytes, 0),
-        state_bytes=_state_bytes(facts),
+        state_bytes=_state_bytes(facts.arguments, classify(facts)),
     )
     made.peak_bytes = made.need_bytes - made.code_bytes
     return made
@@ -89,17 +95,12 @@ class _Builder:
         self.read = read
         self.assignment = assignment
         self.facts = facts
-        known = facts
-        # A step that never compiled has arguments, but nobody knows which of them the program kept.
-        if known is None or all(leaf.parameter is None for leaf in known.arguments):
-            known = StepFacts(step="", entry="", arguments=entry_arguments(module, assignment))
-        self.state_bytes = _state_bytes(known)
+        leaves, kinds = _arguments_of(module, assignment, facts)
+        self.state_bytes = _state_bytes(leaves, kinds)
         self.positions = schedule_positions(module)
         self.end = max(len(self.positions) - 1, 0)
         self.leaves: dict[int, tuple[Leaf, TensorClass]] = {
-            leaf.parameter: (leaf, kind)
-            for leaf, kind in zip(known.arguments, classify(known), strict=True)
-            if leaf.parameter is not None
+            leaf.parameter: (leaf, kind) for leaf, kind in zip(leaves, kinds, strict=True) if leaf.parameter is not None
         }
         entry = module.entry
         parameters = [made for made in entry.instructions if made.opcode == "parameter"] if entry else []
@@ -110,6 +111,7 @@ class _Builder:
             self._parameter_shapes(),
             {number for number, (_, kind) in self.leaves.items() if kind == "parameter"},
         )
+        self.uses = LastUses(module, assignment, self.positions, self.attribution)
         standing = [a for a in assignment.allocations if not a.is_temp]
         in_standing = {buffer for allocation in standing for buffer, _, _ in allocation.assigned}
         self.replays = replay(assignment, self.positions, exclude=in_standing)
@@ -122,7 +124,7 @@ class _Builder:
         device = [a for a in self.assignment.allocations if a.color == DEVICE_SPACE]
         base, heap = self._base(DEVICE_SPACE), self.replays.get(DEVICE_SPACE, [])
         own = [a for a in self.standing + self.whole if a.color == DEVICE_SPACE and a.size]
-        standing = [(allocation, self._standing_buffer(allocation)) for allocation in own]
+        standing = [(allocation, buffer) for allocation in own for buffer in self._standing_buffers(allocation)]
         buffers = sorted(
             [*(buffer for _, buffer in standing), *(self._heap_buffer(span) for done in heap for span in done.live)],
             key=lambda buffer: (-buffer.bytes, buffer.name),
@@ -152,7 +154,7 @@ class _Builder:
         """Every buffer in the device's memory with its place in time; small ones without what they are."""
         least = (sum(buffer.bytes for _, buffer in standing) + sum(done.peak_bytes for done in heap)) // SMALL
         lives = Lives([], [done.indices for done in heap], list(self._arguments()), self.attribution.backward)
-        guests = Guests(self.module, self.assignment, self.positions, self.attribution)
+        guests = Guests(self.assignment, self.uses)
         for allocation, buffer in standing:
             is_result = allocation.maybe_live_out and not allocation.is_entry_parameter
             held = guests.of(allocation, lives) if is_result and buffer.bytes >= least else ()
@@ -172,7 +174,7 @@ class _Builder:
             span.events,
             trace,
             self._heap_buffer(span),
-            self.attribution.filling(instruction) if instruction is not None else None,
+            self.attribution.filling(instruction, logical.shape_index) if instruction is not None else None,
             origin is not None and self.attribution.follows_weights(origin, logical.shape_index),
         )
 
@@ -212,7 +214,7 @@ class _Builder:
 
     def _heap_buffer(self, span: Span) -> Buffer:
         logical = self.assignment.buffers[span.buffer_id]
-        last = self.end if span.last is None else span.last
+        last = self._last(span, logical)
         origin = self.attribution.origin(logical.instruction_id, logical.shape_index)
         instruction = self.module.instruction_by_id.get(logical.instruction_id)
         otherwise = logical.instruction_name or f"buffer {logical.id}"
@@ -228,25 +230,58 @@ class _Builder:
             last=last,
         )
 
-    def _standing_buffer(self, allocation: Allocation) -> Buffer:
+    def _last(self, span: Span, logical: LogicalBuffer) -> int:
+        """The schedule index until which it lives: where the trace frees it, or is used last if that is later.
+
+        Between two events the trace tells no time: what is freed before the next seems freed at once.
+        """
+        if span.last is None:
+            return self.end
+        end = self.uses.end(logical)
+        return self.end if end is None else max(span.last, end)
+
+    def _standing_buffers(self, allocation: Allocation) -> Iterator[Buffer]:
         """An allocation that lives for the whole step: an argument, an output, a constant or an unexplained heap."""
         if allocation.is_entry_parameter:
-            return self._argument(allocation)
-        largest = max(allocation.assigned, key=lambda item: (item[2], item[0]), default=None)
-        logical = self.assignment.buffers.get(largest[0]) if largest else None
+            yield self._argument(allocation)
+        elif allocation.is_temp:
+            yield from self._unexplained(allocation)
+        else:
+            largest = max(allocation.assigned, key=lambda item: (item[2], item[0]), default=None)
+            kind: BufferClass = "constant" if allocation.is_constant else "output"
+            yield self._standing(allocation, largest[0] if largest else None, allocation.size, kind)
+
+    def _unexplained(self, allocation: Allocation) -> Iterator[Buffer]:
+        """The values of a heap without a trace by their places, the largest of each; gaps are padding of the largest.
+
+        When they live nobody knows, so that all places count as taken.
+        """
+        taken: list[tuple[int, int, int]] = []
+        for identity, offset, size in sorted(allocation.assigned, key=lambda item: (-item[2], item[0])):
+            if size and all(offset + size <= begin or end <= offset for _, begin, end in taken):
+                taken.append((identity, offset, offset + size))
+        gaps = allocation.size - sum(end - begin for _, begin, end in taken)
+        for identity, begin, end in taken:
+            yield self._standing(allocation, identity, end - begin + gaps)
+            gaps = 0
+        if gaps:
+            yield self._standing(allocation, None, gaps)
+
+    def _standing(
+        self, allocation: Allocation, identity: int | None, size: int, kind: BufferClass | None = None
+    ) -> Buffer:
+        """One value that is there for the whole step; its class is inferred where `kind` does not say it."""
+        logical = self.assignment.buffers.get(identity) if identity is not None else None
         index = logical.shape_index if logical else ()
         origin = self.attribution.origin(logical.instruction_id, index) if logical else None
         instruction = self.module.instruction_by_id.get(logical.instruction_id) if logical else None
-        kind: BufferClass = "unknown"
-        if allocation.is_constant or allocation.maybe_live_out:
-            kind = "constant" if allocation.is_constant else "output"
-        shape = origin.shape if origin and kind != "unknown" else None
+        shape = origin.shape if origin else None
         return Buffer(
             name=_value_name(instruction, index, f"allocation {allocation.index}"),
-            bytes=allocation.size,
-            unpadded_bytes=_unpadded(shape, allocation.size),
+            bytes=size,
+            unpadded_bytes=_unpadded(shape, min(size, logical.size) if logical else size),
             shape=_shape_text(shape) if shape else "",
-            class_=kind,
+            class_=kind or self.attribution.classify(origin, index, 0, self.end),
             scope=scope_of(origin.op_name) if origin else "",
             source=origin.source if origin else None,
             first=0,
@@ -284,10 +319,23 @@ def _is_traced(allocation: Allocation, traced: set[int]) -> bool:
     return any(buffer in traced for buffer, _, _ in allocation.assigned) or not allocation.assigned
 
 
-def _state_bytes(facts: StepFacts) -> int:
+def _arguments_of(
+    module: ModuleProto, assignment: BufferAssignment, facts: StepFacts | None
+) -> tuple[list[Leaf], list[TensorClass]]:
+    """The arguments and what each of them is: as the capture says, by their names, or by what is done with them."""
+    # A step that never compiled has arguments, but nobody knows which of them the program kept.
+    if facts is not None and any(leaf.parameter is not None for leaf in facts.arguments):
+        return facts.arguments, classify(facts)
+    leaves = entry_arguments(module, assignment)
+    if names_tell(leaves):
+        return leaves, classify(StepFacts(step="", entry="", arguments=leaves))
+    return leaves, classify_by_use(module, leaves)
+
+
+def _state_bytes(leaves: Sequence[Leaf], kinds: Sequence[TensorClass]) -> int:
     """Arguments that stay on the device between steps: parameters, optimizer slots, counters, random keys."""
     kept = ("parameter", "optimizer_slot", "counter", "rng")
-    return sum(leaf.bytes or 0 for leaf, kind in zip(facts.arguments, classify(facts), strict=True) if kind in kept)
+    return sum(leaf.bytes or 0 for leaf, kind in zip(leaves, kinds, strict=True) if kind in kept)
 
 
 def _value_name(instruction: InstructionProto | None, index: tuple[int, ...], otherwise: str) -> str:

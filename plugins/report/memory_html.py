@@ -38,6 +38,7 @@ _COLORS = {
     "parameter": "#4c78a8",
     "optimizer_slot": "#8656a3",
     "input": "#9d755d",
+    "argument": "#b59a83",
     "gradient": "#c4542d",
     "activation_saved": "#2f8f4e",
     "activation_temporary": "#2e8b8b",

@@ -125,3 +125,9 @@ def test_carried_arguments_are_state() -> None:
 def test_names_of_batch_fields_do_not_make_parameters() -> None:
     found = roles(("state/params/w", (8, 8), F32), ("batch/weights", (4, 8), F32), donate=("state",))
     assert found["batch/weights"] == "batch"
+
+
+def test_single_arrays_of_a_state_are_known_by_their_names() -> None:
+    found = roles(("state/mu", (8, 8), F32), ("state/params", (8, 8), F32), ("x", (4, 8), F32))
+    assert found == {"state/mu": "optimizer_slot", "state/params": "parameter", "x": "batch"}
+    assert roles(("batch/mu", (8, 8), F32), ("w/kernel", (8, 3), F32), donate=("w",))["batch/mu"] == "batch"

@@ -1,0 +1,153 @@
+"""What the arguments of a bare program are, where no name tells: by what the program does with them.
+
+A training step has a backward pass. What it returns an array of the same shape and type for is state: a parameter if
+the differentiated function reads it, else, where it has a parameter's shape, an optimizer slot. Other arguments are its
+batch, unless a product of the forward pass multiplies something computed with one of them: a frozen weight.
+
+In any other program an argument is a parameter if a product multiplies something computed with it, or if rows of it are
+looked up. Of a product of two arguments neither is known by that alone: one is the input where the other is a
+parameter, or where it is multiplied with several, which are parameters then. What is multiplied with a constant is an
+input too. What a program updates and hands back (a cache), and what none of this tells of, is `other`: an argument, and
+no more is said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..contracts.manifest import Leaf
+from .proto import InstructionProto, ModuleProto
+from .provenance import Provenance
+from .roles import TensorClass, by_type, is_float, leaf_path
+from .scope import is_backward, is_forward, is_recomputed
+from .shape import numpy_dtype
+
+_PRODUCTS = frozenset(("dot", "convolution", "ragged-dot"))
+_PRIMITIVES = ("/dot_general", "/conv_general_dilated", "/ragged_dot_general", "/ragged_dot")
+"""Ends of the names of products, for those that a library's kernel works out."""
+_FIXED = frozenset(("constant", "iota"))
+_FRAMES = frozenset(("fusion", "call", "while", "conditional", "tuple", "get-tuple-element", "async-start"))
+
+
+@dataclass(slots=True)
+class Uses:
+    """Numbers of the entry's parameters, by what is done with them.
+
+    `weighing`: multiplied, outside a backward pass, with something computed. `weighed`: multiplied with a constant.
+    `looked_up`: rows are taken out by index. `factors`: those that a product takes together with another argument, and
+    which. `modelled`: read in the differentiated function or its backward pass.
+    """
+
+    is_training: bool = False
+    weighing: set[int] = field(default_factory=set)
+    weighed: set[int] = field(default_factory=set)
+    looked_up: set[int] = field(default_factory=set)
+    factors: dict[int, set[int]] = field(default_factory=dict)
+    modelled: set[int] = field(default_factory=set)
+
+
+def uses_of(module: ModuleProto) -> Uses:
+    """What one program does with its arguments."""
+    found, provenance = Uses(), Provenance(module)
+    for computation in module.computations:
+        for made in computation.instructions:
+            if made.opcode in _FRAMES or made.opcode == "parameter":
+                continue
+            operands = [module.instruction_by_id.get(identity) for identity in made.operand_ids]
+            backward = is_backward(made.op_name)
+            found.is_training |= backward
+            if backward or is_forward(made.op_name) or is_recomputed(made.op_name):
+                numbers = (provenance.argument(operand) for operand in operands if operand is not None)
+                found.modelled |= {number for number in numbers if number is not None}
+            if made.opcode == "gather" and operands and operands[0] is not None:
+                table = provenance.argument(operands[0])
+                found.looked_up |= {table} if table is not None else set()
+            if len(operands) > 1 and _multiplies(made):
+                _product(found, provenance, operands[:2], backward)
+    return found
+
+
+def _multiplies(made: InstructionProto) -> bool:
+    return made.opcode in _PRODUCTS or (made.opcode == "custom-call" and made.op_name.endswith(_PRIMITIVES))
+
+
+def _product(found: Uses, provenance: Provenance, factors: Sequence[InstructionProto | None], backward: bool) -> None:
+    one, other = (None if each is None else provenance.argument(each) for each in factors)
+    if one is not None and other is not None:
+        if one != other:
+            found.factors.setdefault(one, set()).add(other)
+            found.factors.setdefault(other, set()).add(one)
+        return
+    sources = [provenance.source(each) for each in factors if each is not None]
+    fixed = any(source is not None and source[0].opcode in _FIXED for source in sources)
+    numbers = {number for number in (one, other) if number is not None}
+    if fixed:
+        found.weighed |= numbers
+    elif not backward:
+        found.weighing |= numbers
+
+
+def classify_by_use(module: ModuleProto, leaves: Sequence[Leaf]) -> list[TensorClass]:
+    """The class of every argument, in the order of `leaves`; the rules are those of this module."""
+    uses = uses_of(module)
+    returned = _returned(module, leaves)
+    classes: list[TensorClass | None] = [
+        by_type(leaf, leaf_path(leaf)) or (None if is_float(leaf) and leaf.shape else "batch") for leaf in leaves
+    ]
+    open_ = [at for at, kind in enumerate(classes) if kind is None]
+    if uses.is_training:
+        _of_training(uses, leaves, returned, classes, open_)
+    else:
+        _of_inference(uses, leaves, returned, classes, open_)
+    return [kind or "other" for kind in classes]
+
+
+def _of_training(
+    uses: Uses, leaves: Sequence[Leaf], returned: set[int], classes: list[TensorClass | None], open_: list[int]
+) -> None:
+    for at in open_:
+        number = leaves[at].parameter
+        if number in uses.modelled and (at in returned or number in uses.weighing | uses.looked_up):
+            classes[at] = "parameter"
+        elif at not in returned:
+            classes[at] = "batch"
+    shapes = {tuple(leaves[at].shape) for at in open_ if classes[at] == "parameter"}
+    for at in open_:
+        if classes[at] is None and tuple(leaves[at].shape) in shapes:
+            classes[at] = "optimizer_slot"
+
+
+def _of_inference(
+    uses: Uses, leaves: Sequence[Leaf], returned: set[int], classes: list[TensorClass | None], open_: list[int]
+) -> None:
+    updated = {leaves[at].parameter for at in open_ if at in returned and leaves[at].aliased}
+    weights = (uses.weighing | uses.looked_up) - updated
+    inputs = uses.weighed - weights
+    factors = uses.factors.items()
+    inputs |= {one for one, others in factors if one not in weights and (others & weights or len(others) > 1)}
+    weights |= {other for one in inputs for other in uses.factors.get(one, ()) if other not in inputs} - updated
+    for at in open_:
+        number = leaves[at].parameter
+        if number in weights:
+            classes[at] = "parameter"
+        elif number in inputs - updated:
+            classes[at] = "batch"
+
+
+def _returned(module: ModuleProto, leaves: Sequence[Leaf]) -> set[int]:
+    """Places in `leaves` for which the program returns an array of the same shape and type, each for one."""
+    entry = module.entry
+    root = module.instruction_by_id.get(entry.root_id) if entry is not None else None
+    if root is None:
+        return set()
+    whole = module.shape(root)
+    results = Counter((part.dims, numpy_dtype(part.dtype)) for part in (whole.parts if whole.is_tuple else (whole,)))
+    found: set[int] = set()
+    for at in sorted(range(len(leaves)), key=lambda at: not leaves[at].aliased):
+        shape = tuple(leaves[at].shape), leaves[at].dtype
+        if results[shape]:
+            results[shape] -= 1
+            found.add(at)
+    return found

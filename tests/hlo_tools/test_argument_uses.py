@@ -1,0 +1,112 @@
+"""What arguments are by what is done with them, in programs whose names tell nothing."""
+
+from __future__ import annotations
+
+import pytest
+from contract_lint.hlo_tools.memory import memory
+from contract_lint.hlo_tools.module import parse_hlo
+
+FORWARD = 'metadata={op_name="jit(f)/jvp()/dot_general"}'
+BACKWARD = 'metadata={op_name="jit(f)/transpose(jvp())/dot_general"}'
+PLAIN = 'metadata={op_name="jit(f)/dot_general"}'
+CONTRACT = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+TURNED = "lhs_contracting_dims={0}, rhs_contracting_dims={0}"
+AHEAD = "lhs_contracting_dims={1}, rhs_contracting_dims={1}"
+
+
+def classes(entry: str, alias: str = "") -> dict[str, str]:
+    """Argument -> class."""
+    text = f"HloModule jit_f, is_scheduled=true{alias}\n\nENTRY %main {{\n{entry}}}\n"
+    return {b.name: b.class_ for b in memory(None, parse_hlo(text)).buffers if b.name.startswith("arg_")}
+
+
+TWO_LAYERS = f"""  %arg_x = f32[64,32]{{1,0}} parameter(0)
+  %arg_a = f32[32,48]{{1,0}} parameter(1)
+  %arg_b = f32[48,16]{{1,0}} parameter(2)
+  %h = f32[64,48]{{1,0}} dot(%arg_x, %arg_a), {CONTRACT}, {PLAIN}
+  %s = f32[64,48]{{1,0}} sine(%h)
+  ROOT %y = f32[64,16]{{1,0}} dot(%s, %arg_b), {CONTRACT}, {PLAIN}
+"""
+
+
+def test_a_product_with_something_computed_tells_a_weight_and_one_of_two_arguments_neither() -> None:
+    assert classes(TWO_LAYERS) == {"arg_x": "argument", "arg_a": "argument", "arg_b": "parameter"}
+
+
+def test_what_is_multiplied_with_several_arguments_is_the_input() -> None:
+    entry = TWO_LAYERS.replace("ROOT ", "") + (
+        "  %arg_c = f32[32,16]{1,0} parameter(3)\n"
+        f"  %skip = f32[64,16]{{1,0}} dot(%arg_x, %arg_c), {CONTRACT}, {PLAIN}\n"
+        "  ROOT %sum = f32[64,16]{1,0} add(%y, %skip)\n"
+    )
+    found = classes(entry)
+    assert found == {"arg_x": "input", "arg_a": "parameter", "arg_b": "parameter", "arg_c": "parameter"}
+
+
+def test_a_table_is_a_parameter_and_its_indices_an_input() -> None:
+    entry = """  %arg_table = f32[100,32]{1,0} parameter(0)
+  %arg_tokens = s32[64,1]{1,0} parameter(1)
+  ROOT %rows = f32[64,32]{1,0} gather(%arg_table, %arg_tokens), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,32}
+"""  # noqa: E501
+    assert classes(entry) == {"arg_table": "parameter", "arg_tokens": "input"}
+
+
+def test_what_is_multiplied_with_a_constant_is_an_input() -> None:
+    entry = f"""  %arg_x = f32[64,32]{{1,0}} parameter(0)
+  %table = f32[32,48]{{1,0}} constant({{...}})
+  ROOT %y = f32[64,48]{{1,0}} dot(%arg_x, %table), {CONTRACT}, {PLAIN}
+"""
+    assert classes(entry) == {"arg_x": "input"}
+
+
+CACHED = f"""  %arg_q = f32[1,32]{{1,0}} parameter(0)
+  %arg_cache = f32[128,32]{{1,0}} parameter(1)
+  %at = s32[] constant(0)
+  %s = f32[1,32]{{1,0}} sine(%arg_q)
+  %scores = f32[1,128]{{1,0}} dot(%s, %arg_cache), {AHEAD}, {PLAIN}
+  %cache = f32[128,32]{{1,0}} dynamic-update-slice(%arg_cache, %s, %at, %at)
+  ROOT %out = (f32[1,128]{{1,0}}, f32[128,32]{{1,0}}) tuple(%scores, %cache)
+"""
+
+
+def test_a_cache_that_is_updated_in_place_is_no_weight() -> None:
+    alias = ", input_output_alias={ {1}: (1, {}, may-alias) }"
+    assert classes(CACHED, alias)["arg_cache"] == "argument"
+    assert classes(CACHED)["arg_cache"] == "parameter"
+
+
+def test_what_nothing_tells_of_is_an_argument() -> None:
+    entry = "  %arg_x = f32[64]{0} parameter(0)\n  ROOT %y = f32[64]{0} sine(%arg_x)\n"
+    assert classes(entry) == {"arg_x": "argument"}
+
+
+STEP = f"""  %arg_m = f32[32,16]{{1,0}} parameter(0)
+  %arg_w = f32[32,16]{{1,0}} parameter(1)
+  %arg_x = f32[64,32]{{1,0}} parameter(2)
+  %arg_frozen = f32[16,16]{{1,0}} parameter(3)
+  %y = f32[64,16]{{1,0}} dot(%arg_x, %arg_w), {CONTRACT}, {FORWARD}
+  %z = f32[64,16]{{1,0}} dot(%y, %arg_frozen), {CONTRACT}, {FORWARD}
+  %dy = f32[64,16]{{1,0}} dot(%z, %arg_frozen), {AHEAD}, {BACKWARD}
+  %dw = f32[32,16]{{1,0}} dot(%arg_x, %dy), {TURNED}, {BACKWARD}
+  %m = f32[32,16]{{1,0}} add(%arg_m, %dw), metadata={{op_name="jit(f)/add"}}
+  %w = f32[32,16]{{1,0}} subtract(%arg_w, %m), metadata={{op_name="jit(f)/sub"}}
+  ROOT %out = (f32[32,16]{{1,0}}, f32[32,16]{{1,0}}) tuple(%m, %w)
+"""
+
+
+@pytest.mark.parametrize("alias", ["", ", input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }"])
+def test_a_training_step(alias: str) -> None:
+    """The model reads `w` and returns its like; `m`, of the same shape, only the update reads."""
+    assert classes(STEP, alias) == {
+        "arg_m": "optimizer_slot",
+        "arg_w": "parameter",
+        "arg_x": "input",
+        "arg_frozen": "parameter",
+    }
+
+
+def test_names_come_first() -> None:
+    entry = TWO_LAYERS.replace("parameter(0)", "parameter(0), metadata={op_name=\"params['w']\"}")
+    found = classes(entry)
+    assert found["arg_x"] == "parameter"
+    assert found["arg_b"] == "input"

@@ -20,6 +20,7 @@ _NOISE = re.compile(
     """,
     re.X,
 )
+_LOADING = " in load_pjrt_plugin_dynamically"
 _CRASH = "(most recent call first)"
 # Frames below the user's: what called it is the same for everybody.
 _MACHINERY = re.compile(rf'^\s*File "(?:<frozen |{re.escape(str(Path(__file__).parent))}/(?!trainer/))')
@@ -47,10 +48,20 @@ def ended(code: int) -> str:
         return f"was killed by signal {-code}"
 
 
+def while_loading(lines: Sequence[str]) -> bool:
+    """Whether a crash came while the library of a compiler was loaded: its stack then is jax's own."""
+    return any(_LOADING in line for line in lines)
+
+
 def advice(code: int, lines: Sequence[str]) -> str | None:
     """What to do about it, where that can be told."""
     if lines and "No module named" in lines[-1]:
         return "is contract_lint installed in that Python, with its extra [jax]?"
+    if while_loading(lines):
+        return (
+            "the library of the compiler is damaged: install it again with `pip install --force-reinstall`, libtpu for "
+            "TPU targets, jax-cuda12-pjrt for CUDA; your step has nothing to do with this"
+        )
     if code == -signal.SIGKILL:
         return (
             "mostly the system has run out of memory (its log says so): free some, raise the limit of the container, "

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .folders import temporary_folder
 from .guarded import Guarded
-from .last_words import advice, ended, last_words
+from .last_words import advice, ended, last_words, while_loading
 from .request import ChildFailure, ChildReport, ChildRequest, ChildResult
 from .targets import target
 
@@ -111,6 +111,8 @@ def _result(request: ChildRequest, work: Path, code: int, heard: list[str]) -> C
 def _died(request: ChildRequest, stderr: Path, code: int, heard: list[str]) -> ChildFailure:
     words = last_words(stderr.read_text(errors="replace"))
     message = f"the child process for {request.target} {ended(code)} before it could report{_during(heard)}"
+    if while_loading(words):
+        return ChildFailure(message=f"{message}, while it loaded the compiler", help=advice(code, words))
     tail = [f"    {line}" for line in words]
     return ChildFailure(
         message="\n".join([message + (", its last words:" if tail else ""), *tail]), help=advice(code, words)

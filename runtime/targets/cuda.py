@@ -16,9 +16,10 @@ from ...contracts.errors import ContractLintError
 from ...contracts.target_name import LISTED, TargetName, no_such_machine, parse_target
 from ..request import StepFailure
 from .arrange import arranged
+from .damage import not_loaded, unloadable
 from .dumping import dump_options
 from .protocol import Effort
-from .readiness import readiness
+from .readiness import cuda_compiler, readiness
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,6 @@ def described(kind: str) -> str | None:
 @lru_cache(maxsize=1)
 def _devices(parsed: TargetName) -> list[Any]:
     """The devices of the described machine. Raises StepFailure with the plugin's reason where it refuses it."""
-    import jax
     from jax.experimental import topologies
 
     hosts, gpus = parsed.sizes
@@ -94,7 +94,9 @@ def _devices(parsed: TargetName) -> list[Any]:
             target_config=described(parsed.kind.name),
             topology=f"1x{hosts}x{gpus}",
         )
-    except (jax.errors.JaxRuntimeError, ValueError) as error:
+    except Exception as error:  # a library that cannot be loaded raises anything
+        if unloadable(error):
+            raise not_loaded(cuda_compiler(), error) from None
         raise StepFailure(
             f"the CUDA plugin refuses {parsed.text}: {str(error).splitlines()[0]}", key=("targets",)
         ) from None

@@ -6,9 +6,10 @@ import importlib.metadata
 import platform as host
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...contracts.errors import ContractLintError
+from .damage import INNOCENT, damage
 
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*(?:\[[^]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?$")
 _CLAUSE = re.compile(r"(==|!=|<=|>=|~=|<|>)\s*([0-9][0-9A-Za-z.]*?)(\.\*)?$")
@@ -84,7 +85,7 @@ def _tpu(found: dict[str, str]) -> Readiness:
         )
     found = found | {"libtpu": libtpu}
     pin = pinned("libtpu", "tpu")
-    return _pair("tpu", found, "libtpu", pin, f"pip install 'jax[tpu]=={found['jax']}'")
+    return _whole(_pair("tpu", found, "libtpu", pin, f"pip install 'jax[tpu]=={found['jax']}'"), "libtpu")
 
 
 def _cuda(found: dict[str, str]) -> Readiness:
@@ -104,7 +105,7 @@ def _cuda(found: dict[str, str]) -> Readiness:
         )
     extra = _local_extra(plugin)
     advice = f"pip install 'jax[{extra}]=={found['jax']}'"
-    compiler = plugin.replace("-plugin", "-pjrt")
+    compiler = _compiler_of(plugin)
     for name in (plugin, compiler):
         version = installed(name)
         if version is None:
@@ -112,7 +113,18 @@ def _cuda(found: dict[str, str]) -> Readiness:
         found = found | {name: version}
     pin = pinned(plugin, extra)
     first = _pair("cuda", found, plugin, pin, advice)
-    return first if not first.ready else _pair("cuda", found, compiler, pin, advice)
+    second = first if not first.ready else _pair("cuda", found, compiler, pin, advice)
+    return _whole(second, plugin, compiler)
+
+
+def cuda_compiler() -> str:
+    """The distribution that brings the CUDA compiler itself."""
+    plugin = next((name for name in _PLUGINS if installed(name) is not None), _PLUGINS[0])
+    return _compiler_of(plugin)
+
+
+def _compiler_of(plugin: str) -> str:
+    return plugin.replace("-plugin", "-pjrt")
 
 
 def _local_extra(plugin: str) -> str:
@@ -147,6 +159,12 @@ def _elsewhere(platform: str, found: dict[str, str], reason: str) -> Readiness:
     )
 
 
+def _whole(found: Readiness, *distributions: str) -> Readiness:
+    """The same, unless it is ready and the files of a distribution are damaged."""
+    wrong = damage(distributions) if found.ready else None
+    return found if wrong is None else replace(found, missing=wrong[0], help=f"{wrong[1]}: {INNOCENT}")
+
+
 def _pair(platform: str, found: dict[str, str], name: str, pin: str | None, advice: str) -> Readiness:
     """Whether an installed version is the one that jax's own metadata asks for; without a pin there is no saying."""
     version = found[name]
@@ -157,7 +175,7 @@ def _pair(platform: str, found: dict[str, str], name: str, pin: str | None, advi
         found,
         f"jax {found['jax']} is made for {name} {pin.removeprefix('==')}, but {version} is installed: "
         "this pair of versions is not supported",
-        f"{advice}: your step has nothing to do with this",
+        f"{advice}: {INNOCENT}",
     )
 
 

@@ -17,6 +17,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.target_name import LISTED, TargetName, no_such_machine, parse_target
 from ..request import StepFailure
 from .arrange import arranged
+from .damage import not_loaded, unloadable
 from .dumping import PARTITIONER, dump_options
 from .protocol import Effort
 from .readiness import readiness
@@ -95,7 +96,6 @@ class TpuTarget:
 @lru_cache(maxsize=1)
 def _devices(parsed: TargetName) -> list[Any]:
     """The devices of the topology. Raises StepFailure with libtpu's reason where there is no such topology."""
-    import jax
     from jax.experimental import topologies
 
     options: dict[str, Any] = {}
@@ -110,7 +110,9 @@ def _devices(parsed: TargetName) -> list[Any]:
     kind = _TOPOLOGY.get(parsed.kind.name, parsed.kind.name)
     try:
         described = topologies.get_topology_desc(platform="tpu", topology_name=f"{kind}:{sizes}", **options)
-    except (jax.errors.JaxRuntimeError, ValueError) as error:
+    except Exception as error:  # a library that cannot be loaded raises anything
+        if unloadable(error):
+            raise not_loaded("libtpu", error) from None
         raise StepFailure(
             f"libtpu knows no topology for {parsed.text}: {str(error).splitlines()[0]}",
             help="give chips per dimension as a slice has them, e.g. tpu:v5e:4x4, tpu:v5p:4x4x4",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import contract_lint.runtime
 import pytest
-from contract_lint.runtime.last_words import SHOWN, advice, ended, last_words
+from contract_lint.runtime.last_words import SHOWN, advice, ended, last_words, while_loading
 
 # As jax 0.10.2 with its CUDA plugin and libtpu 0.0.42 write them on a machine without card, driver and TPU.
 NOISE = """\
@@ -75,3 +75,18 @@ def test_advice() -> None:
     assert "memory" in (advice(-signal.SIGKILL, []) or "")
     assert "[jax]" in (advice(1, ["x", "No module named 'jax'"]) or "")
     assert advice(1, ["No module named 'jax'", "x"]) is None
+
+
+LOADING = """\
+Fatal Python error: Bus error
+
+Current thread 0x00007fc26e602b80 (most recent call first):
+  File "/venv/jaxlib/xla_client.py", line 115 in load_pjrt_plugin_dynamically
+  File "/venv/jax/_src/xla_bridge.py", line 1203 in make_pjrt_tpu_topology
+"""
+
+
+def test_a_crash_while_a_compiler_is_loaded_is_told_from_one_in_user_code() -> None:
+    assert while_loading(last_words(LOADING)) and not while_loading(last_words(CRASH))
+    assert "install it again" in (advice(-signal.SIGBUS, last_words(LOADING)) or "")
+    assert advice(-signal.SIGABRT, last_words(CRASH)) is None

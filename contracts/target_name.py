@@ -22,6 +22,10 @@ EXAMPLES = "cpu:8, tpu:v5e:4x4, cuda:h100:1x8"
 LISTED = "`contract-lint targets` lists what there is"
 
 _SIZES = re.compile(r"[1-9][0-9]{0,5}(?:x[1-9][0-9]{0,5}){0,3}")
+_SPELLED = {
+    "tpu": "tpu:KIND:SIZES with chips per dimension, as in tpu:v5e:4x4",
+    "cuda": "cuda:KIND:HOSTSxGPUS, as in cuda:h100:1x8",
+}
 _SLICES = re.compile(r"slices=([1-9][0-9]{0,3})")
 
 
@@ -64,14 +68,14 @@ def parse_target(text: str) -> TargetName:
         if slices == 1:
             raise ValueError("expected slices=2 or more: one slice is written without, as in tpu:v5e:16x16")
     if len(rest) != 2 or not _SIZES.fullmatch(rest[1]):
-        raise ValueError(f"expected {platform}:KIND:SIZES, as in {EXAMPLES}")
+        raise ValueError(f"expected {_SPELLED[platform]}")
     try:
         kind = device_kind(platform, rest[0])
     except KeyError as error:
         raise ValueError(f"expected {platform} of kind {', '.join(kinds(platform))}") from error
     sizes = tuple(int(size) for size in rest[1].split("x"))
     if platform == "cuda" and len(sizes) != 2:
-        raise ValueError("expected cuda:KIND:HOSTSxGPUS, as in cuda:h100:1x8")
+        raise ValueError(f"expected {_SPELLED[platform]}")
     return TargetName(text, kind.platform, kind, sizes, slices)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ..contracts.errors import ContractLintError
 from .inputs import InputFiles
+from .launch import JAX_ALLOWED
 from .request import ChildReport, ChildRequest, StepFailure
 from .targets import target
 
@@ -62,9 +63,13 @@ def _require(request: ChildRequest) -> None:
         raise StepFailure(error.message, help=error.help) from None
     except Exception as error:  # whatever a broken installation raises
         said = (str(error).strip().splitlines() or ["it does not say why"])[0]
+        variable = next((name for name in JAX_ALLOWED if name in os.environ and name in said), None)
+        again = (
+            "install jax and jaxlib again in that Python" if variable is None else f"set {variable} otherwise, or not"
+        )
         raise StepFailure(
             f"jax cannot be imported in {sys.executable}: {type(error).__name__}: {said}",
-            help="install jax and jaxlib again in that Python; your step has nothing to do with this",
+            help=f"{again}; your step has nothing to do with this",
         ) from None
 
 

@@ -197,3 +197,12 @@ def test_keyboard_interrupt_kills_the_child(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_child(child_request(tmp_path / "out", ["linear"]), interrupt, timeout=60, python=python)
     assert not alive(int(pid_file.read_text()))
+
+
+def test_a_setting_that_jax_cannot_read_is_named_and_not_the_installation(
+    failing: Failing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAX_ENABLE_X64", "junk")
+    failure = failing("linear").failure
+    assert failure is not None and "'junk'" in failure.message
+    assert (failure.help or "").startswith("set JAX_ENABLE_X64 otherwise, or not; ")

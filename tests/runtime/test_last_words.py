@@ -90,3 +90,8 @@ def test_a_crash_while_a_compiler_is_loaded_is_told_from_one_in_user_code() -> N
     assert while_loading(last_words(LOADING)) and not while_loading(last_words(CRASH))
     assert "install it again" in (advice(-signal.SIGBUS, last_words(LOADING)) or "")
     assert advice(-signal.SIGABRT, last_words(CRASH)) is None
+
+
+def test_a_full_disk_is_told_with_the_places_that_may_be_full() -> None:
+    words = last_words("LLVM ERROR: IO failure on output stream: No space left on device\n")
+    assert "--cache-dir" in (advice(1, words) or "") and "TMPDIR" in (advice(1, words) or "")

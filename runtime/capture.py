@@ -154,6 +154,7 @@ def capture_step(capture: StepCapture, step: NormalisedStep, mesh: Mesh | None) 
             write_gzip(capture.folder / "optimized.hlo.pb.gz", dumps.optimized_proto)
         return
     with capture.phase("read"):
+        dumps.require_whole()
         optimized = _optimized_text(compiled, dumps)
         _write_modules(capture.folder, dumps, optimized)
         _compiled_facts(capture, step, traced, compiled, optimized, arguments, avals, wrapped)

@@ -7,6 +7,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..contracts.errors import ContractLintError
+from ..hlo_tools.wire import WireError, fields
+from .last_words import MAKE_ROOM
 from .targets import Target
 
 _BEFORE = re.compile(r"\.before_optimizations\.txt$")
@@ -22,6 +25,19 @@ class Dumps:
     was_partitioned: bool
     optimized_text: str | None
     optimized_proto: bytes | None
+
+    def require_whole(self) -> None:
+        """Raises ContractLintError for a program that the compiler could not write to its end: it tells nobody."""
+        data = self.optimized_proto
+        try:
+            if data is None or any(True for _ in fields(data)):
+                return
+        except WireError:
+            pass
+        raise ContractLintError(
+            f"the compiler's dump of the program is cut off after {len(data or b''):,} bytes",
+            help="mostly a disk is full: " + MAKE_ROOM,
+        )
 
 
 NO_DUMPS = Dumps(unoptimized="", partitioned="", was_partitioned=False, optimized_text=None, optimized_proto=None)

@@ -21,6 +21,7 @@ _NOISE = re.compile(
     re.X,
 )
 _FULL = "No space left on device"
+MAKE_ROOM = "make room where captures are kept (--cache-dir names another place) and where TMPDIR points"
 _LOADING = " in load_pjrt_plugin_dynamically"
 _CRASH = "(most recent call first)"
 # Frames below the user's: what called it is the same for everybody.
@@ -64,7 +65,7 @@ def advice(code: int, lines: Sequence[str]) -> str | None:
             "TPU targets, jax-cuda12-pjrt for CUDA; your step has nothing to do with this"
         )
     if any(_FULL in line for line in lines):
-        return "make room where captures are kept (--cache-dir names another place) and where TMPDIR points"
+        return MAKE_ROOM
     if code == -signal.SIGKILL:
         return (
             "mostly the system has run out of memory (its log says so): free some, raise the limit of the container, "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from contract_lint.runtime.dumps import read_dumps
+import pytest
+from contract_lint.contracts.errors import ContractLintError
+from contract_lint.runtime.dumps import NO_DUMPS, read_dumps
 from contract_lint.runtime.targets import target
 
 STAGES = {
@@ -46,3 +49,15 @@ def test_without_a_partitioner_the_unoptimised_module_stands_in(tmp_path: Path) 
     write(tmp_path, "module_0000.jit_step", {"before_optimizations.txt": "before"}, 60)
     dumps = read_dumps(tmp_path, target("tpu:v5e:2x4"))
     assert (dumps.was_partitioned, dumps.partitioned, dumps.optimized_text) == (False, dumps.unoptimized, None)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x0a\x05abc"])
+def test_a_program_that_was_not_written_to_its_end_is_told(data: bytes) -> None:
+    with pytest.raises(ContractLintError, match=f"cut off after {len(data)} bytes") as caught:
+        replace(NO_DUMPS, optimized_proto=data).require_whole()
+    assert "TMPDIR" in (caught.value.help or "")
+
+
+@pytest.mark.parametrize("data", [None, b"\x0a\x03abc"])
+def test_a_whole_program_and_none_at_all_are_fine(data: bytes | None) -> None:
+    replace(NO_DUMPS, optimized_proto=data).require_whole()

@@ -17,6 +17,8 @@ Platform = Literal["cpu", "tpu", "cuda"]
 PLATFORMS: tuple[Platform, ...] = ("cpu", "tpu", "cuda")
 MOST_CPUS = 2048
 """More simulated devices, and XLA's CPU client takes the job for a multi-process one and refuses it."""
+MOST_DEVICES = 1 << 18
+"""As many as the largest machines that were ever announced; more is a slip, and would compile for hours."""
 EXAMPLES = "cpu:8, tpu:v5e:4x4, cuda:h100:1x8"
 
 LISTED = "`contract-lint targets` lists what there is"
@@ -81,6 +83,8 @@ def parse_target(text: str) -> TargetName:
 
 def no_such_machine(target: TargetName) -> str | None:
     """Why there is no machine of the sizes that a target names; None where there is one."""
+    if target.devices > MOST_DEVICES:
+        return f"{target.devices:,} devices are more than any machine has ({MOST_DEVICES:,} are the most)"
     if target.platform == "tpu":
         return no_such_slice(target.kind.name, target.sizes)
     return no_such_host(target.kind.name, target.sizes[1]) if target.platform == "cuda" else None

@@ -61,6 +61,8 @@ def test_every_device_has_a_source() -> None:
         ("cuda:b200:4x8", None),
         ("tpu:v5e:3x5", "slices of v5e have 1x1"),
         ("tpu:v5e:4x4:slices=2", None),
+        ("cuda:h100:999999x8", "7,999,992 devices are more than any machine has"),
+        ("cuda:h100:32768x8", None),
         ("cpu:8", None),
     ],
 )

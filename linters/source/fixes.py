@@ -7,14 +7,12 @@ checked again. A text that no longer parses is never kept.
 from __future__ import annotations
 
 import ast
-import os
-import stat
 import warnings
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ...contracts.finding import Edit, Finding
+from ..rewrite import rewrite
 from .notebook import Notebook, edited, read_notebook
 from .read import read_bytes
 from .text import SourceText, Unreadable, digest_of
@@ -36,6 +34,10 @@ class Mended:
 
 class NotFixed(Exception):
     """Why a file's fixes were not applied or written: one clause."""
+
+
+class NotWritten(NotFixed):
+    """The file system does not let the file be written: what was asked for cannot be done."""
 
 
 def fixable(findings: Iterable[Finding], unsafe: bool) -> list[Finding]:
@@ -157,37 +159,23 @@ def parses(text: str) -> bool:
 
 
 def write_source(source: SourceText, before: str) -> None:
-    """The file with its new text, in its own encoding, with its mode. The old file is there until the new one is whole.
+    """The file with its new text, in its own encoding; links, mode and owner stay (see `rewrite`).
 
     `before` is the digest of the content that the fixes were made for. Raises NotFixed where the file has changed
-    since, or cannot be written.
+    since, and NotWritten where it cannot be written.
     """
     path = source.file or source.path
+    content = source.notebook.raw.encode("utf-8") if source.notebook is not None else _bytes(source, source.text)
     try:
-        if digest_of(read_bytes(path)[0]) != before:
+        now = digest_of(read_bytes(path)[0])
+        if now == digest_of(content):
+            return  # under another name of the same file
+        if now != before:
             raise NotFixed("the file has changed while it was checked")
-        content = source.notebook.raw.encode("utf-8") if source.notebook is not None else _bytes(source, source.text)
-        _replace(path, content)
+        rewrite(path, content)
     except (OSError, Unreadable) as error:
-        raise NotFixed(f"the file cannot be written: {getattr(error, 'strerror', None) or error}") from error
+        raise NotWritten(f"the file cannot be written: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _bytes(source: SourceText, text: str) -> bytes:
     return (b"\xef\xbb\xbf" if source.bom else b"") + text.encode(source.encoding)
-
-
-def _replace(path: str, content: bytes) -> None:
-    mode = stat.S_IMODE(os.stat(path).st_mode)
-    part = f"{path}.{os.getpid()}.part"
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(part, mode)
-        os.replace(part, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(part)
-        raise

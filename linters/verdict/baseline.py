@@ -18,6 +18,7 @@ from typing import Any
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Finding, Location
 from ...contracts.problems import STALE_BASELINE
+from ..rewrite import rewrite
 
 LONGEST = 200
 
@@ -108,13 +109,9 @@ def _in_order(listed: Iterable[Entry]) -> list[Entry]:
 
 def write_baseline(path: str, shown: str, listed: Sequence[Entry]) -> None:
     """The file, replaced as a whole. Raises ContractLintError where it cannot be written."""
-    text = "".join(entry.as_line() + "\n" for entry in listed)
-    part = f"{path}.{os.getpid()}.part"
     try:
-        Path(part).write_text(text, encoding="utf-8", newline="\n")
-        os.replace(part, path)
+        rewrite(path, "".join(entry.as_line() + "\n" for entry in listed).encode())
     except OSError as error:
-        Path(part).unlink(missing_ok=True)
         raise ContractLintError(
             f"the baseline cannot be written: {error.strerror or error}", Location(shown)
         ) from error

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..pipeline.sweep import Swept
 
 NARROWEST, WIDEST = 60, 140
+UNWRITTEN = 2
 
 
 def emit(report: Report, form: str, output: str | None) -> int:
@@ -41,7 +42,8 @@ def emit_check(
     """`emit` for a run that may have fixed source.
 
     A diff, or the fixed text of standard input, goes to standard output, and what is left to say to standard error.
-    With a diff that is not empty the exit code is 1.
+    With a diff that is not empty the exit code is 1, and 2 where a file could not be written: what was asked for was
+    not done.
     """
     for note in swept.notes:
         click.echo(folded(note, "  "), err=True)
@@ -57,7 +59,7 @@ def emit_check(
     code = emit(report, form, output)
     if swept.mended:
         click.echo(f"{swept.mended} fix{'es' * (swept.mended != 1)} applied", err=True)
-    return code
+    return UNWRITTEN if swept.unwritten else code
 
 
 def write(text: str, output: str | None) -> None:

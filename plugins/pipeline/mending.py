@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...contracts.finding import Finding
-from ...linters.source.fixes import MOST_PASSES, NotFixed, fixable, mend, write_source
+from ...linters.source.fixes import MOST_PASSES, NotFixed, NotWritten, fixable, mend, write_source
 from ...linters.source.text import SourceText
 from .source import Sources
 
 
 @dataclass(slots=True)
 class Mending:
-    """What was done: the texts after it, the findings that are left in them, how many fixes, and the changes."""
+    """What was done: the texts after it, the findings that are left in them, how many fixes, and the changes.
+
+    `unwritten` says that a file could not be written.
+    """
 
     sources: Sources
     findings: list[Finding]
@@ -23,6 +26,7 @@ class Mending:
     diff: str = ""
     text: str | None = None
     notes: list[str] = field(default_factory=list)
+    unwritten: bool = False
 
 
 def mended_sources(
@@ -64,27 +68,28 @@ def mended_sources(
         if not changed:
             break
         found = again(_with(sources, now))
-    if write and _written(before, now, counts, refused):
+    failures = _written(before, now, counts) if write else {}
+    if failures:
+        refused |= {path: str(error) for path, error in failures.items()}
         found = again(_with(sources, now))
     diff = "".join(_diff(before[path], now[path]) for path in now)
     notes = [f"not fixed: {path}: {reason}" for path, reason in sorted(refused.items())]
     text = next(iter(now.values())).text if len(now) == 1 else None
-    return Mending(_with(sources, now), found, sum(counts.values()), diff, text, notes)
+    unwritten = any(isinstance(error, NotWritten) for error in failures.values())
+    return Mending(_with(sources, now), found, sum(counts.values()), diff, text, notes, unwritten)
 
 
-def _written(
-    before: dict[str, SourceText], now: dict[str, SourceText], counts: dict[str, int], refused: dict[str, str]
-) -> bool:
-    """Writes every file that changed; whether one could not be, which then counts as it was before."""
-    failed = False
+def _written(before: dict[str, SourceText], now: dict[str, SourceText], counts: dict[str, int]) -> dict[str, NotFixed]:
+    """Writes every file that changed; why those were not that could not be, which then count as they were before."""
+    failures: dict[str, NotFixed] = {}
     for path, source in list(now.items()):
         if source.digest == before[path].digest:
             continue
         try:
             write_source(source, before[path].digest)
         except NotFixed as error:
-            refused[path], now[path], counts[path], failed = str(error), before[path], 0, True
-    return failed
+            failures[path], now[path], counts[path] = error, before[path], 0
+    return failures
 
 
 def _with(sources: Sources, now: dict[str, SourceText]) -> Sources:

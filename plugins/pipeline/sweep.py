@@ -24,7 +24,7 @@ class Swept:
     """The result: findings as they are shown, contracts' among them.
 
     `count` files were checked and `mended` fixes applied; `diff` is what they change, where that was asked for, and
-    `text` the fixed text of standard input.
+    `text` the fixed text of standard input. `unwritten` says that a file that was to be fixed could not be written.
     """
 
     findings: tuple[Finding, ...]
@@ -34,6 +34,7 @@ class Swept:
     mended: int = 0
     diff: str | None = None
     text: str | None = None
+    unwritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +92,7 @@ class Sweep:
         notes = list(sources.notes)
         listed = self._listed(paths, settings, settings_of, sources, contracts, notes)
         found = listed([*others, *examine(sources, settings_of, run)])
-        mended, diff, text = 0, None, None
+        mended, diff, text, unwritten = 0, None, None, False
         if self.fix != "none" or self.diff:
             from .mending import mended_sources
 
@@ -105,10 +106,11 @@ class Sweep:
             # A diff shows what would be changed; the findings stay those of the files as they are.
             if not self.diff:
                 sources, found = done.sources, done.findings
-            mended, diff, text = done.count, done.diff, done.text
+            mended, diff, text, unwritten = done.count, done.diff, done.text, done.unwritten
             notes += done.notes
         placed, excerpts = located(found, sources.texts.sources)
-        return Swept(tuple(placed), sources.count, excerpts, tuple(notes), mended, diff if self.diff else None, text)
+        shown = diff if self.diff else None
+        return Swept(tuple(placed), sources.count, excerpts, tuple(notes), mended, shown, text, unwritten)
 
     def _collected(
         self, paths: Sequence[str], settings: Settings, settings_of: Callable[[str], Settings], known: Known | None

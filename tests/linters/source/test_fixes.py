@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from contract_lint.contracts.finding import Edit, Finding, Fix, Location
-from contract_lint.linters.source import fixes
-from contract_lint.linters.source.fixes import NotFixed, fixable, mend, write_source
+from contract_lint.linters.source.fixes import NotFixed, NotWritten, fixable, mend, write_source
 from contract_lint.linters.source.text import SourceText, plain_source, source_text
 from hypothesis import given
 from hypothesis import strategies as st
@@ -151,25 +150,19 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text() == "a = 2\n"
 
 
-def test_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_another_name_of_a_file_that_is_fixed_already_is_fine(tmp_path: Path) -> None:
     path, source, new = written(tmp_path)
-    os.symlink("a.py", tmp_path / "link.py")
-    from dataclasses import replace
-
-    write_source(replace(new, file=str((tmp_path / "link.py").resolve())), source.digest)
-    assert (tmp_path / "link.py").is_symlink() and path.read_text() == "b = 1\n"
+    path.write_text("b = 1\n")
+    write_source(new, source.digest)
+    assert path.read_text() == "b = 1\n"
 
 
-def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_file_system_refuses_is_told_apart(tmp_path: Path) -> None:
     path, source, new = written(tmp_path)
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(fixes.os, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    path.chmod(0o444)
+    with pytest.raises(NotWritten, match="cannot be written: it is read-only"):
         write_source(new, source.digest)
-    assert path.read_text() == "a = 1\n" and os.listdir(tmp_path) == ["a.py"]
+    assert path.read_text() == "a = 1\n"
 
 
 def test_a_character_that_the_encoding_lacks() -> None:

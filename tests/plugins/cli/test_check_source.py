@@ -370,6 +370,20 @@ def test_fix_keeps_mode_and_other_bytes(cli: Run, put: Any) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+def test_what_cannot_be_fixed_on_disk_is_said_and_exits_with_2(cli: Run, put: Any) -> None:
+    text = CLEAN.replace("> 0:", "> 0:  # contract-lint: ignore[tracer-branch] x")
+    locked, free = put("a.py", text), put("b.py", text)
+    os.link(free, free.with_name("c.py"))
+    os.symlink("b.py", free.with_name("d.py"))
+    locked.chmod(0o444)
+    done = cli("check", "--fix")
+    assert done.returncode == 2 and locked.read_text() == text
+    assert "not fixed: a.py: the file cannot be written: it is read-only\n" in done.stderr
+    assert "2 fixes applied" in done.stderr and "PASS 3 Python files: 1 warning" in done.stdout
+    assert free.read_text() == CLEAN and free.samefile(free.with_name("c.py"))
+    assert free.with_name("d.py").is_symlink() and cli("check", "--diff").returncode == 1
+
+
 def test_the_second_run_says_the_same(cli: Run, put: Any) -> None:
     put("pyproject.toml", "[tool.contract-lint]\n")
     put("pkg/__init__.py", "")

@@ -195,6 +195,7 @@ def sort_key(finding: Finding) -> tuple[Any, ...]:
     return (
         -SEVERITY_RANK[finding.severity],
         place.path,
+        place.cell or 0,
         place.line or 0,
         place.column or 0,
         finding.code,

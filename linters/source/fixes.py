@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ...contracts.finding import Edit, Finding
 from ..rewrite import rewrite
-from .notebook import Notebook, edited, read_notebook
+from .notebook import Notebook, Unwritable, edited, read_notebook
 from .read import read_bytes
 from .text import SourceText, Unreadable, digest_of
 
@@ -33,7 +33,11 @@ class Mended:
 
 
 class NotFixed(Exception):
-    """Why a file's fixes were not applied or written: one clause."""
+    """Why a fix was not applied, or a file not written: one clause."""
+
+
+class NotFixable(NotFixed):
+    """No fix can be applied to this file."""
 
 
 class NotWritten(NotFixed):
@@ -52,22 +56,35 @@ def fixable(findings: Iterable[Finding], unsafe: bool) -> list[Finding]:
 def mend(source: SourceText, findings: Sequence[Finding]) -> Mended | None:
     """The text with the fixes of as many of the findings as go together; None where none can be applied.
 
-    Raises NotFixed where the file cannot take any.
+    Raises NotFixed where a reason is known why none can be.
     """
-    chosen = _together(source, findings)
+    chosen = [finding for finding, _ in _together(source, findings)]
     if not chosen:
         return None
-    together = _applied(source, [finding for finding, _ in chosen])
+    reasons: list[NotFixed] = []
+
+    def tried(wanted: list[Finding]) -> SourceText | None:
+        try:
+            return _applied(source, wanted)
+        except NotFixable:
+            raise
+        except NotFixed as error:
+            reasons.append(error)
+            return None
+
+    together = tried(chosen)
     if together is not None:
-        return Mended(together, tuple(finding for finding, _ in chosen))
+        return Mended(together, tuple(chosen))
     # One of them breaks the file: then they go in one by one, and those that break it stay out.
     kept: list[Finding] = []
     best: SourceText | None = None
-    for finding, _ in chosen:
-        made = _applied(source, [*kept, finding])
+    for finding in chosen:
+        made = tried([*kept, finding])
         if made is not None:
             kept.append(finding)
             best = made
+    if best is None and reasons:
+        raise reasons[0]
     return None if best is None else Mended(best, tuple(kept))
 
 
@@ -111,7 +128,7 @@ def _applied(source: SourceText, findings: Sequence[Finding]) -> SourceText | No
     edits = {edit for finding in findings if finding.fix is not None for edit in finding.fix.edits}
     if source.notebook is not None:
         if any(finding.fix is not None and finding.fix.needs for finding in findings):
-            raise NotFixed("a fix needs an import, and which cell that belongs into is not ours to say")
+            raise NotFixed("a fix needs an import, and which cell that belongs into is yours to say")
         return _notebook(source, source.notebook, edits)
     text = source.text
     spans = {span for edit in edits if (span := _span(source, edit)) is not None}
@@ -137,6 +154,8 @@ def _notebook(source: SourceText, notebook: Notebook, edits: Iterable[Edit]) -> 
     try:
         raw = edited(notebook, edits)
         made, broken = read_notebook(raw.encode("utf-8"), source.path, source.file)
+    except Unwritable as error:
+        raise NotFixable(error.reason) from error
     except Unreadable as error:
         raise NotFixed(error.reason) from error
     before = {finding.subject for finding in read_notebook(notebook.raw.encode("utf-8"), source.path)[1]}

@@ -26,6 +26,10 @@ _MAGIC = Pattern(r"(\s*)(?:[%!/,;]|\?|[^#\s][^#]*\?\s*$)")
 _ASSIGNED = Pattern(r"(\s*[\w.,:\s\[\]'\"]+?=\s*)[!%]\S")
 
 
+class Unwritable(Unreadable):
+    """Nothing in the notebook can be changed without changing more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One code cell: its number among all cells, its first line in the text, and its source as the notebook has it."""
@@ -115,8 +119,8 @@ def as_cells(finding: Finding, notebook: Notebook) -> Finding:
 def edited(notebook: Notebook, edits: Iterable[Edit]) -> str:
     """The notebook's JSON with edits, whose places count in the joined text, made in its cells.
 
-    Raises Unreadable where an edit spans cells or touches what only IPython understands, or where the file is not
-    written as Jupyter writes notebooks: then more than the cells would change.
+    Raises Unreadable where an edit spans cells or touches what only IPython understands, and Unwritable where the file
+    is not written as Jupyter writes notebooks: then more than the cells would change.
     """
     tree = json.loads(notebook.raw)
     written = _writer(tree, notebook.raw)
@@ -163,7 +167,7 @@ def _edited(cell: Cell, edits: list[Edit]) -> list[str]:
 
 
 def _writer(tree: Any, raw: str) -> Callable[[Any], str]:
-    """How the file was written. Raises Unreadable where no known way gives the same text."""
+    """How the file was written. Raises Unwritable where no known way gives the same text."""
     end = raw[len(raw.rstrip()) :]
     found = re.search(r"\n([ \t]+)", raw)
     indent = found[1] if found else None
@@ -174,7 +178,7 @@ def _writer(tree: Any, raw: str) -> Callable[[Any], str]:
 
         if write(tree) == raw:
             return write
-    raise Unreadable("its JSON is not written as Jupyter writes it, so more than the cells would change")
+    raise Unwritable("its JSON is not written as Jupyter writes it, so more than the cells would change")
 
 
 def cell_sources(tree: Any) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...contracts.finding import Finding
@@ -73,7 +73,7 @@ def mended_sources(
         refused |= {path: str(error) for path, error in failures.items()}
         found = again(_with(sources, now))
     diff = "".join(_diff(before[path], now[path]) for path in now)
-    notes = [f"not fixed: {path}: {reason}" for path, reason in sorted(refused.items())]
+    notes = [f"not {'all ' * bool(counts[path])}fixed: {path}: {reason}" for path, reason in sorted(refused.items())]
     text = next(iter(now.values())).text if len(now) == 1 else None
     unwritten = any(isinstance(error, NotWritten) for error in failures.values())
     return Mending(_with(sources, now), found, sum(counts.values()), diff, text, notes, unwritten)
@@ -98,18 +98,25 @@ def _with(sources: Sources, now: dict[str, SourceText]) -> Sources:
 
 
 def _diff(old: SourceText, new: SourceText) -> str:
+    """The changes as a patch; of a notebook those of each cell, as no line of its file is a line of source."""
     if old.digest == new.digest:
         return ""
+    if old.notebook is None or new.notebook is None:
+        return _changes(_lines(old.text), _lines(new.text), old.path)
+    pairs = zip(old.notebook.cells, new.notebook.cells, strict=True)
+    # That the last line of a cell has no end is no news: hardly one has.
     return "".join(
-        _ended(difflib.unified_diff(_shown(old), _shown(new), f"a/{old.path}", f"b/{old.path}", lineterm="\n"))
+        _changes(_lines(f"{was.source}\n"), _lines(f"{now.source}\n"), f"{old.path}:cell {was.number}")
+        for was, now in pairs
+        if was.source != now.source
     )
 
 
-def _shown(source: SourceText) -> list[str]:
-    """The lines as they stand in the file; of a notebook those of its cells, magics and all."""
-    text = source.text if source.notebook is None else "\n".join(cell.source for cell in source.notebook.cells) + "\n"
+def _changes(old: list[str], new: list[str], name: str) -> str:
+    found = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="\n")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines with their ends, which are `\\n` here whatever the file has."""
     return re.findall(r"[^\n]*\n|[^\n]+", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _ended(lines: Iterator[str]) -> Iterator[str]:
-    return (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

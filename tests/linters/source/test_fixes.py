@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import stat
 from pathlib import Path
 
 import pytest
 from contract_lint.contracts.finding import Edit, Finding, Fix, Location
-from contract_lint.linters.source.fixes import NotFixed, NotWritten, fixable, mend, write_source
+from contract_lint.linters.source.fixes import NotFixable, NotFixed, NotWritten, fixable, mend, write_source
+from contract_lint.linters.source.notebook import read_notebook
 from contract_lint.linters.source.text import SourceText, plain_source, source_text
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,6 +165,22 @@ def test_what_the_file_system_refuses_is_told_apart(tmp_path: Path) -> None:
     with pytest.raises(NotWritten, match="cannot be written: it is read-only"):
         write_source(new, source.digest)
     assert path.read_text() == "a = 1\n"
+
+
+def test_a_fix_that_a_notebook_cannot_take_leaves_the_others() -> None:
+    cells = ["import jax\nx = 1", "y = 1"]
+    tree = {"cells": [{"cell_type": "code", "source": each} for each in cells], "nbformat": 4}
+    source, _ = read_notebook(json.dumps(tree, indent=1).encode(), "a.py")
+    assert source is not None
+    over, importing = finding((1, 1, 3, 2, "z")), finding((1, 1, 1, 2, "i"), needs=("jax.tree",))
+    with pytest.raises(NotFixed, match="from one cell into another"):
+        mend(source, [over])
+    made = mend(source, [over, importing, finding((3, 1, 3, 2, "zz"))])
+    assert made is not None and made.source.text == "import jax\nx = 1\nzz = 1\n" and len(made.applied) == 1
+    compact, _ = read_notebook(json.dumps(tree, separators=(",", ":")).encode(), "a.py")
+    assert compact is not None
+    with pytest.raises(NotFixable, match="not written as Jupyter"):
+        mend(compact, [finding((3, 1, 3, 2, "zz"))])
 
 
 def test_a_character_that_the_encoding_lacks() -> None:

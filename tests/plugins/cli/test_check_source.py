@@ -306,6 +306,29 @@ def test_notebooks(cli: Run, put: Any) -> None:
     assert "%matplotlib inline\\n" in path.read_text()
 
 
+def test_the_diff_of_a_notebook_is_one_of_each_cell(cli: Run, put: Any) -> None:
+    unused = "y = 1  # contract-lint: ignore[tracer-branch] gone"
+    path = put("n.ipynb", notebook("%matplotlib inline", f"x = 1\n{unused}", "z = 1", unused))
+    before = path.read_bytes()
+    done = cli("check", "--diff")
+    assert done.returncode == 1 and path.read_bytes() == before
+    assert done.stdout == (
+        f"--- a/n.ipynb:cell 2\n+++ b/n.ipynb:cell 2\n@@ -1,2 +1,2 @@\n x = 1\n-{unused}\n+y = 1\n"
+        f"--- a/n.ipynb:cell 4\n+++ b/n.ipynb:cell 4\n@@ -1 +1 @@\n-{unused}\n+y = 1\n"
+    )
+
+
+def test_what_is_found_in_a_notebook_is_told_cell_by_cell(cli: Run, put: Any) -> None:
+    put(
+        "n.ipynb",
+        notebook(
+            "x = 1", "x = 1\ny = 2  # contract-lint: ignore[tracer-branch] a", "# contract-lint: ignore[key-reuse] b"
+        ),
+    )
+    found = json.loads(cli("check", "--format", "json").stdout)["findings"]
+    assert [(f["cell"], f["line"]) for f in found] == [(2, 2), (3, 1)]
+
+
 HOSTILE: dict[str, bytes] = {
     "null.py": b"x = 1\0\n",
     "latin.py": b"x = '\xe9'\n",

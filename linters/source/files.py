@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cache
 
 from ...contracts.errors import ContractLintError
 from .ignored import Ignored
@@ -62,15 +64,28 @@ def find_sources(paths: Iterable[str], exclude: Callable[[str], bool] = lambda p
 
 
 def excluded(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a shell pattern matches the path as given, any folder above it, or its name."""
+    """Whether a shell pattern matches the path as given, any folder above it, or its name.
+
+    `./b.py` is `b.py`, `old/` is `old`, and `**/` stands for no folder too.
+    """
     if not patterns:
         return False
-    parts = path.split("/")
-    spellings = ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
+    parts = os.path.normpath(path).replace(os.sep, "/").split("/")
+    above = ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
     return any(
-        fnmatch(parts[-1], pattern) or any(fnmatch(each, pattern.rstrip("/")) for each in spellings)
+        fnmatch(parts[-1], spelled) or any(fnmatch(each, spelled) for each in above)
         for pattern in patterns
+        for spelled in _spellings(pattern)
     )
+
+
+@cache
+def _spellings(pattern: str) -> tuple[str, ...]:
+    if not pattern.strip("./"):
+        return ("*",) if pattern.strip() else ()  # the folder itself
+    plain = posixpath.normpath(pattern)
+    without = plain.removeprefix("**/").replace("/**/", "/")
+    return (plain,) if without == plain else (plain, without)
 
 
 def _below(top: str, exclude: Callable[[str], bool], skipped: list[_Skipped]) -> Iterator[tuple[str, str]]:

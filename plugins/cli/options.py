@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..pipeline.settings import FAIL_ON
+from ..pipeline.settings_file import FAIL_ON
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...contracts.errors import ContractLintError
-from ...contracts.finding import Finding
+from ...contracts.finding import Finding, Location
 from ...contracts.problems import Problem
 from ...contracts.suggest import instead_of
 from ...linters.registry import rules
@@ -15,17 +15,21 @@ ALL = "ALL"
 """Stands for every rule."""
 
 
-def require_known(patterns: Iterable[str]) -> None:
-    """Raises ContractLintError for a pattern that no rule has: a typing error would select, and so find, nothing."""
+def require_known(patterns: Iterable[str], place: Location | None = None) -> None:
+    """Raises ContractLintError for a pattern that no rule has: a typing error would select, and so find, nothing.
+
+    `place` is where they are written; None for the command line.
+    """
     wanted = list(patterns)
     if all(any(_is(rule, pattern) for rule in rules("source")) for pattern in wanted):
         return  # the rules on contracts, which need far more imports, are not asked
     codes = [rule.code for rule in rules()]
     names = [rule.name for rule in rules()]
     for pattern in wanted:
-        if pattern not in (ALL, *names) and not any(code.startswith(pattern.upper()) for code in codes):
+        known = pattern in (ALL, *names) or any(code.startswith(pattern.upper()) for code in codes)
+        if not pattern or not known:
             raise ContractLintError(
-                f"no rule has the code, prefix or name {pattern!r}", help=instead_of(pattern, codes, names)
+                f"no rule has the code, prefix or name {pattern!r}", place, instead_of(pattern, codes, names)
             )
 
 

@@ -101,6 +101,23 @@ def options_of(settings: Settings, jobs: int = 0) -> SourceOptions:
     )
 
 
+def unmatched_notes(sources: Sources, settings: Settings, paths: Sequence[str]) -> list[str]:
+    """A note for each function that the settings name as traced and that is not there."""
+    if not settings.traced:
+        return []
+    from ...linters.source.named import unmatched
+    from .settings_file import written_at
+
+    here = os.path.join(os.path.realpath(settings.root), "")
+    whole = any(os.path.isdir(path) and here.startswith(os.path.join(os.path.realpath(path), "")) for path in paths)
+    notes = []
+    for pattern, near in unmatched(settings.traced, [*sources.texts.sources, *sources.context], whole).items():
+        place = written_at(settings.files, "traced", pattern)
+        advice = f"; did you mean `{near}`?" if near is not None else ""
+        notes.append(f"{f'{place}: ' if place else ''}`traced` names {pattern!r}, which is no function here{advice}")
+    return notes
+
+
 def examine(sources: Sources, settings_of: SettingsOf, run: Run) -> list[Finding]:
     """All findings on the texts that the settings of each file show, with the comments in the files applied."""
     found = analysed(sources.texts.sources, sources.context, run)

@@ -14,7 +14,7 @@ from ...linters.source.read import Texts
 from ...linters.source.run import Run, kept_in
 from ...linters.source.unread import Changed, Known
 from .settings import Settings
-from .source import Sources, collect, collect_input, examine, is_shown, located, options_of
+from .source import Sources, collect, collect_input, examine, is_shown, located, options_of, unmatched_notes
 
 Mode = Literal["none", "safe", "unsafe"]
 
@@ -90,6 +90,8 @@ class Sweep:
             return Swept(tuple(others), notes=tuple(sources.notes))
         run = Run(options, kept)
         notes = list(sources.notes)
+        if self.stdin is None:
+            notes += unmatched_notes(sources, settings, paths)
         listed = self._listed(paths, settings, settings_of, sources, contracts, notes)
         found = listed([*others, *examine(sources, settings_of, run)])
         mended, diff, text, unwritten = 0, None, None, False

@@ -148,6 +148,18 @@ def test_files_that_say_they_are_generated(line: str, generated: bool, tree: Pat
         ("a/b.py", "*/b*", True),
         ("a/b.py", "b", False),
         ("ab/c.py", "a", False),
+        ("b.py", "./b.py", True),
+        ("./b.py", "b.py", True),
+        ("a/b.py", "./a/", True),
+        ("a/b.py", "a/../a/b.py", True),
+        ("a/b.py", ".", True),
+        ("a/b.py", "", False),
+        ("b.py", "**/b.py", True),
+        ("a/c/b.py", "**/b.py", True),
+        ("a/b.py", "a/**/b.py", True),
+        ("a/c/d/b.py", "a/**/b.py", True),
+        ("b/a.py", "**/b.py", False),
+        ("../b.py", "../b.py", True),
     ],
 )
 def test_exclude(path: str, pattern: str, matches: bool) -> None:

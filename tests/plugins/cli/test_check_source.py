@@ -455,6 +455,17 @@ def test_a_suppression_behind_another_tools_comment(before: str, cli: Run, put: 
     assert cli("check").returncode == 1
 
 
+def test_a_name_in_the_settings_that_is_no_function_is_said_each_time(cli: Run, put: Any) -> None:
+    put("pyproject.toml", '[tool.contract-lint]\ntraced = [\n  "pkg.a:F", "pkg.a:f"]\n')
+    put("pkg/__init__.py", "")
+    put("pkg/a.py")
+    for _ in range(2):
+        done = cli("check")
+        assert done.stderr == (
+            "pyproject.toml:3: `traced` names 'pkg.a:F', which is no function here; did you mean `pkg.a:f`?\n"
+        )
+
+
 def test_a_mistake_in_a_folders_settings_names_its_file(cli: Run, put: Any) -> None:
     put("pkg/a.py")
     put("pkg/pyproject.toml", "[tool.contract-lint]\nselekt = ['JIT']\n")

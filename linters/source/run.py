@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from ...contracts.finding import Finding
+from ..third_party import third_party_code
 from .cache import Cache, stamp
 from .modules import Named, module_names
 from .options import SourceOptions
@@ -26,7 +27,7 @@ __all__ = ["Run", "analysed", "kept_in", "understood"]
 
 def kept_in(path: str, options: SourceOptions) -> Cache:
     """The cache in a file, for runs with these options."""
-    return Cache(path, stamp(sys.version, options.digest))
+    return Cache(path, stamp(sys.version, options.digest, *map(repr, third_party_code())))
 
 
 def analysed(sources: Sequence[SourceText], context: Sequence[SourceText], run: Run) -> list[Finding]:

@@ -62,10 +62,6 @@ class Reported:
     def is_complete(self) -> bool:
         return self.bytes is not None and bool(self.shape)
 
-    @property
-    def wasted_bytes(self) -> int:
-        return (self.bytes or 0) - (self.unpadded_bytes if self.unpadded_bytes is not None else self.bytes or 0)
-
     def as_json(self) -> dict[str, Any]:
         return {
             "number": self.number,

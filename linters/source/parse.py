@@ -33,8 +33,6 @@ class Unparsed:
 
 def parse(source: SourceText) -> ast.Module | Unparsed:
     """The tree of a file."""
-    if source.problem is not None:
-        return Unparsed(source.problem, source.problem_line or 1)
     try:
         with warnings.catch_warnings(), deep_recursion():
             warnings.simplefilter("ignore")

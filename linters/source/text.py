@@ -41,9 +41,8 @@ class SourceText:
 
     `path` is the path as shown in findings, `file` the absolute one that tells which module this is. `text` keeps the
     file's own line ends. A notebook's text is that of its cells, one after another, magics blanked; `notebook` knows
-    where each line came from, and places are counted in the text until a report is made. `problem` says why there is
-    no text (it is empty then), `problem_line` where. `state` is what the file system said of the file, where that tells
-    whether it changed (see `unread`).
+    where each line came from, and places are counted in the text until a report is made. `state` is what the file
+    system said of the file, where that tells whether it changed (see `unread`).
     """
 
     path: str
@@ -53,8 +52,6 @@ class SourceText:
     encoding: str = "utf-8"
     bom: bool = False
     notebook: Notebook | None = field(default=None, compare=False)
-    problem: str | None = None
-    problem_line: int | None = None
     state: list[int] | None = field(default=None, compare=False)
 
     @property
@@ -130,14 +127,6 @@ def is_example_path(path: str) -> bool:
 def digest_of(data: bytes) -> str:
     """The content's name: 32 hex digits."""
     return blake2b(data, digest_size=16).hexdigest()
-
-
-def read_source(path: str, content: bytes, file: str = "") -> SourceText:
-    """The source that `content` holds, or a SourceText without text whose `problem` says why."""
-    try:
-        return source_text(content, path, file)
-    except Unreadable as error:
-        return SourceText(path, "", digest_of(content), file, problem=error.reason, problem_line=error.line)
 
 
 def plain_source(path: str, text: str, file: str = "") -> SourceText:

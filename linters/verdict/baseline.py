@@ -1,8 +1,8 @@
 """A baseline: findings that were there when checking began, so that only new ones count.
 
-A file of JSON lines, sorted, one for each finding. An entry is known by its fingerprint, in which no line number is:
-rule, path seen from the file's folder, the code at fault, and the how-manieth of those that agree in all of these. The
-other keys are for people, and for the merge.
+A file of JSON lines: the paths that were checked when it was written, then one line for each finding, sorted. An entry
+is known by its fingerprint, in which no line number is: rule, path seen from the file's folder, the code at fault, and
+the how-manieth of those that agree in all of these. The other keys are for people, and for the merge.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from ...contracts.problems import STALE_BASELINE
 from ..rewrite import rewrite
 
 LONGEST = 200
+COVERS = "covers"
+HERE = (".",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,40 @@ class Entry:
         )
 
 
-def read_baseline(path: str, shown: str) -> list[Entry]:
-    """The entries of a file.
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a file holds. `covers` are the paths that were checked when it was written, seen from the file's folder:
+    what is found may hang on any file there, so only a run over all of them can say that something is found no more."""
+
+    entries: tuple[Entry, ...] = ()
+    covers: tuple[str, ...] = HERE
+
+    def covering(self, paths: Iterable[str], there: Callable[[str], bool]) -> tuple[str, ...]:
+        """The paths covered when a run over `paths` is added; those that are not `there` any more are dropped."""
+        before = self.covers if self.entries else ()
+        found = {os.path.normpath(each).replace(os.sep, "/") for each in (*before, *paths) if there(each)}
+        return tuple(
+            sorted(each for each in found if not any(each != other and is_below(each, other) for other in found))
+        )
+
+    def covered(self, paths: Iterable[str], there: Callable[[str], bool]) -> bool:
+        """Whether a run over `paths` looks at all that is covered and still there."""
+        wanted = list(paths)
+        return all(any(is_below(each, path) for path in wanted) for each in self.covers if there(each))
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or in it; both seen from the same place."""
+    path, folder = (os.path.normpath(each).replace(os.sep, "/") for each in (path, folder))
+    if folder == ".":
+        return path != ".." and not path.startswith(("../", "/"))
+    if not folder.strip("./"):  # above: `..`, `../..`
+        return path == folder or (not path.startswith(f"{folder}/..") and not path.startswith("/"))
+    return f"{path}/".startswith(f"{folder}/")
+
+
+def read_baseline(path: str, shown: str) -> Baseline:
+    """The file.
 
     Raises ContractLintError, with its line, where the file cannot be read or a line is no entry.
     """
@@ -51,22 +85,35 @@ def read_baseline(path: str, shown: str) -> list[Entry]:
         raise ContractLintError(
             f"the baseline cannot be read: {reason}", Location(shown), "--update-baseline writes one"
         ) from error
-    return [_entry(line, Location(shown, number)) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    found: list[Entry] = []
+    covers: set[str] = set()
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            read = _line(line, Location(shown, number))
+            if isinstance(read, Entry):
+                found.append(read)
+            else:
+                covers.update(read)
+    return Baseline(tuple(found), tuple(sorted(covers)) or HERE)
 
 
-def former(path: str, shown: str) -> list[Entry]:
-    """The entries of a file that is about to be written anew; none where none can be read."""
+def former(path: str, shown: str) -> Baseline:
+    """A file that is about to be written anew; an empty one where none can be read."""
     try:
         return read_baseline(path, shown)
     except ContractLintError:
-        return []
+        return Baseline()
 
 
-def _entry(line: str, place: Location) -> Entry:
+def _line(line: str, place: Location) -> Entry | list[str]:
+    """An entry, or the paths that are covered."""
     try:
         data: Any = json.loads(line)
     except (ValueError, RecursionError):
         data = None
+    covers = data.get(COVERS) if isinstance(data, dict) else None
+    if isinstance(covers, list) and all(isinstance(each, str) for each in covers):
+        return covers
     keys = ("fingerprint", "code", "path", "subject")
     if not isinstance(data, dict) or not all(isinstance(data.get(key), str) for key in keys):
         raise ContractLintError(
@@ -103,14 +150,17 @@ def summary(shown: str, after: Sequence[Entry], found: Sequence[Entry], before: 
 
 
 def _in_order(listed: Iterable[Entry]) -> list[Entry]:
+    """Sorted, with the lines that they then have: the first says what is covered."""
     found = sorted(listed, key=lambda entry: (entry.path, entry.code, entry.subject, entry.fingerprint))
-    return [replace(entry, line=number) for number, entry in enumerate(found, 1)]
+    return [replace(entry, line=number) for number, entry in enumerate(found, 2)]
 
 
-def write_baseline(path: str, shown: str, listed: Sequence[Entry]) -> None:
+def write_baseline(path: str, shown: str, baseline: Baseline) -> None:
     """The file, replaced as a whole. Raises ContractLintError where it cannot be written."""
+    lines = [entry.as_line() for entry in baseline.entries]
+    lines = [json.dumps({COVERS: list(baseline.covers)}), *lines] if lines else []
     try:
-        rewrite(path, "".join(entry.as_line() + "\n" for entry in listed).encode())
+        rewrite(path, "".join(line + "\n" for line in lines).encode())
     except OSError as error:
         raise ContractLintError(
             f"the baseline cannot be written: {error.strerror or error}", Location(shown)

@@ -2,7 +2,7 @@
 
 A comment names one or more rules by code or name and says why. It marks every finding of these rules on its own line
 as suppressed (in source: on its statement, and `ignore-file` in the whole file); the finding stays in every report. A
-comment that suppresses nothing is a finding, and so is one without a reason, which suppresses nothing either.
+comment that suppresses nothing is a finding, and so is one that gives no reason: it stands for those it suppresses.
 """
 
 from __future__ import annotations
@@ -29,19 +29,25 @@ def yaml_comments(text: str) -> Iterable[tuple[int, int, str]]:
 
 Comments = Callable[[str], Iterable[tuple[int, int, str]]]
 """A text's comments as (line, column, text from `#` on), 1-based."""
+NO_REASON = "no reason is given"
 FILE = "ignore-file"
 """The directive that holds for a whole file, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One comment. `problem` says why it suppresses nothing."""
+    """One comment. `problem` says what is wrong with it; with any but NO_REASON it suppresses nothing."""
 
     location: Location
     rules: tuple[str, ...]
     reason: str
     problem: str | None = None
     word: str = "ignore"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it suppresses what it names."""
+        return self.problem in (None, NO_REASON)
 
 
 Covers = Callable[[Suppression], Iterable[int]]
@@ -76,7 +82,7 @@ def suppressions(
         elif not rules:
             problem = "no rule is named"
         elif not reason:
-            problem = "no reason is given"
+            problem = NO_REASON
         found.append(Suppression(place, rules, reason, problem, match["word"]))
     return found
 
@@ -102,9 +108,9 @@ def suppress(
     if not listed:
         return list(findings)
     by_line: dict[int, list[Suppression]] = {}
-    everywhere = [entry for entry in listed if entry.problem is None and entry.word == FILE]
+    everywhere = [entry for entry in listed if entry.counts and entry.word == FILE]
     for entry in listed:
-        if entry.problem is None and entry.word != FILE:
+        if entry.counts and entry.word != FILE:
             for line in covers(entry):
                 by_line.setdefault(line, []).append(entry)
     used: set[tuple[Location, str]] = set()
@@ -128,14 +134,33 @@ def _judge(
     known: Collection[str] | None,
     unit: str,
 ) -> Iterable[Finding]:
-    if entry.problem is not None:
-        yield INVALID_SUPPRESSION.at(
-            entry.location,
-            f"the comment suppresses nothing: {entry.problem}",
-            subject=f"{entry.location.path}: {entry.problem}: {','.join(entry.rules)}",
-            expected="# contract-lint: ignore[CODE] reason",
-        )
+    if not entry.counts:
+        yield _invalid(entry, f"the comment suppresses nothing: {entry.problem}")
         return
+    others = list(_judge_rules(entry, used, judged, known, unit))
+    # Of a comment that is to go for every rule in it, no reason is wanted.
+    if entry.problem is not None and len(others) < len(entry.rules):
+        yield _invalid(entry, "the comment does not say why: a reason belongs behind the rules")
+    yield from others
+
+
+def _invalid(entry: Suppression, message: str) -> Finding:
+    return INVALID_SUPPRESSION.at(
+        entry.location,
+        message,
+        subject=f"{entry.location.path}: {entry.problem}: {','.join(entry.rules)}",
+        expected="# contract-lint: ignore[CODE] reason",
+    )
+
+
+def _judge_rules(
+    entry: Suppression,
+    used: set[tuple[Location, str]],
+    judged: Collection[str] | None,
+    known: Collection[str] | None,
+    unit: str,
+) -> Iterable[Finding]:
+    """The rules of a comment that there are not, and those that are not found where it stands."""
     for rule in entry.rules:
         if known is not None and rule not in known:
             yield INVALID_SUPPRESSION.at(

@@ -41,6 +41,7 @@ def check(
     fail_on: FailOn | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    config: str | None,
 ) -> int:
     """Findings on batch files: shapes, ids, positions, shifted labels, what the loss counts.
 
@@ -51,7 +52,7 @@ def check(
     from ..pipeline.settings import load_settings
     from .output import emit
 
-    settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
+    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
     report = check_batch(
         files, contract=contract, select=settings.select, ignore=settings.ignore, fail_on=settings.fail_on
     )

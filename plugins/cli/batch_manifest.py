@@ -60,6 +60,7 @@ def check(
     fail_on: FailOn | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    config: str | None,
 ) -> int:
     """Findings on a folder: shards that changed, are gone, or are new.
 
@@ -70,7 +71,7 @@ def check(
     from .output import emit
     from .progress import progress
 
-    settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
+    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
     with progress(lines=False) as told:
         report = check_manifest(
             folder,

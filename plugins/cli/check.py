@@ -22,6 +22,9 @@ UNNAMED = "stdin.py"
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path())
 @findings_options
+@click.option(
+    "--exclude", multiple=True, metavar="PATTERNS", help="Not these files and folders, beside those of the settings."
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found; the same as --fail-on never.")
 @click.option("--certain", is_flag=True, help="Only findings that cannot be false alarms.")
 @click.option("--preview", is_flag=True, help="Also rules that are still being proven.")
@@ -36,6 +39,7 @@ UNNAMED = "stdin.py"
 )
 @click.option("--update-baseline", is_flag=True, help="Write the findings of this run to the baseline.")
 @click.option("--statistics", is_flag=True, help="How often each rule fires, not where.")
+@click.option("--show-settings", is_flag=True, help="Print what holds for PATHS, and which files say it.")
 @click.option("--why", metavar="FILE:LINE", help="Why the function at that line is traced, call by call.")
 @click.option("--stdin-filename", metavar="FILE", help="What the text on standard input (PATH -) is called.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to work in.  [default: all CPUs]")
@@ -47,6 +51,8 @@ def command(
     fail_on: FailOn | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    config: str | None,
+    exclude: tuple[str, ...],
     exit_zero: bool,
     certain: bool,
     preview: bool,
@@ -56,6 +62,7 @@ def command(
     baseline: str | None,
     update_baseline: bool,
     statistics: bool,
+    show_settings: bool,
     why: str | None,
     stdin_filename: str | None,
     jobs: int | None,
@@ -70,10 +77,19 @@ def command(
 
     def options(settings: Settings) -> Settings:
         failing: FailOn | None = "never" if exit_zero else fail_on
-        return settings.with_options(codes(select), codes(ignore), failing, preview=preview, certain=certain)
+        return settings.with_options(
+            codes(select), codes(ignore), failing, preview=preview, certain=certain, exclude=codes(exclude)
+        )
 
-    settings_of = cascade(Path.cwd(), options)
+    settings_of = cascade(Path.cwd(), options, config)
     settings = settings_of(os.path.join(os.getcwd(), UNNAMED))
+    if show_settings:
+        from ..report.settings import render
+        from .output import write
+
+        shown = [(path, os.path.join(path, UNNAMED) if os.path.isdir(path) else path) for path in paths or (".",)]
+        write("\n".join(render(path, settings_of(file)) for path, file in shown), output)
+        return 0
     if why is not None:
         from .why import explain_trace
 
@@ -95,6 +111,7 @@ def command(
         cache=not no_cache and stdin is None,
         baseline=baseline,
         update=update_baseline,
+        partial=bool(exclude),
         fix="unsafe" if unsafe_fixes else "safe" if fix or diff else "none",
         diff=diff,
     )

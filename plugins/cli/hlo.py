@@ -157,6 +157,7 @@ def lint(
     fail_on: FailOn | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    config: str | None,
 ) -> int:
     """Findings on a program by itself: no contract is needed. Also reads a compiler's log.
 
@@ -167,7 +168,7 @@ def lint(
     from ..pipeline.settings import load_settings
     from .output import emit
 
-    settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
+    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
     report = judged(
         source,
         step=step,

@@ -35,7 +35,9 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        return import_module(f".{cmd_name}", __package__).command
+        from .color import with_color
+
+        return with_color(import_module(f".{cmd_name}", __package__).command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

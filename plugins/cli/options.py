@@ -14,11 +14,17 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FINDING_FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown")
 LEDGER_FORMATS = ("text", "json", "markdown")
 PAGE_FORMATS = (*LEDGER_FORMATS, "html")
+VERBOSE = "contract_lint.verbose"
+"""Where a context keeps that more is to be said."""
 EFFORTS = ("fast", "full")
 
 
+def _told(ctx: click.Context, option: click.Parameter, value: bool) -> None:
+    ctx.meta[VERBOSE] = value
+
+
 def findings_options(command: Command) -> Command:
-    """`--format`, `--output`, `--fail-on`, `--select` and `--ignore`."""
+    """`--format`, `--output`, `--fail-on`, `--select`, `--ignore`, `--config`, `-v`."""
     for option in reversed(
         (
             click.option("--format", "form", type=click.Choice(FINDING_FORMATS), default="text", help="Output format."),
@@ -35,6 +41,20 @@ def findings_options(command: Command) -> Command:
                 help="Only these rules: codes, prefixes or names, with commas.",
             ),
             click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules."),
+            click.option(
+                "--config",
+                type=click.Path(dir_okay=False),
+                metavar="FILE",
+                help="Settings from its [tool.contract-lint], and from no pyproject.toml.",
+            ),
+            click.option(
+                "-v",
+                "--verbose",
+                is_flag=True,
+                expose_value=False,
+                callback=_told,
+                help="List all that was set aside.",
+            ),
         )
     ):
         command = option(command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ..pipeline.report import Report
 from ..report.formats import render
+from .color import colours
+from .options import VERBOSE
 
 if TYPE_CHECKING:
     from ..pipeline.sweep import Swept
@@ -27,7 +30,7 @@ def emit(report: Report, form: str, output: str | None) -> int:
     A file named by `--output` gets the report; the verdict then goes to standard error.
     """
     width, color = (None, False) if output else terminal()
-    text = render(report, form, width, color)
+    text = render(_verbose(report), form, width, color)
     write(text, output)
     if output:
         from ..report.verdict import headline
@@ -54,12 +57,17 @@ def emit_check(
         return 1 if swept.diff else 0
     if text and swept.text is not None:
         sys.stdout.write(swept.text)
-        click.echo(render(report, "text", *terminal()), err=True, nl=False)
+        click.echo(render(_verbose(report), "text", *terminal()), err=True, nl=False)
         return report.exit_code
     code = emit(report, form, output)
     if swept.mended:
         click.echo(f"{swept.mended} fix{'es' * (swept.mended != 1)} applied", err=True)
     return UNWRITTEN if swept.unwritten else code
+
+
+def _verbose(report: Report) -> Report:
+    context = click.get_current_context(silent=True)
+    return replace(report, verbose=True) if context is not None and context.meta.get(VERBOSE) else report
 
 
 def write(text: str, output: str | None) -> None:
@@ -74,11 +82,8 @@ def write(text: str, output: str | None) -> None:
 
 
 def terminal() -> tuple[int | None, bool]:
-    """Width and colour of standard output: plain, at the default width, unless it is a terminal or COLUMNS is set."""
-    if not sys.stdout.isatty():
-        return _asked_for(), False
-    width = _columns()
-    return width, not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Width and colour of standard output: at the default width unless it is a terminal or COLUMNS is set."""
+    return (_columns() if sys.stdout.isatty() else _asked_for()), colours()
 
 
 def folded(text: str, hanging: str = "", err: bool = True) -> str:

@@ -39,6 +39,7 @@ def command(
     fail_on: FailOn | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    config: str | None,
 ) -> int:
     """Hold the steps of CONTRACT to their promises: compile them for each target, compare, report.
 
@@ -59,7 +60,7 @@ def command(
             f"{', '.join(useless)}: --capture judges what is there and runs nothing; leave {_them(useless)} out, or "
             "make the capture with `contract-lint capture`"
         )
-    settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
+    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
     with progress() as say:
         report = verify(
             contract,

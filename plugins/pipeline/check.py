@@ -71,7 +71,7 @@ def check_with(
     made = report(
         swept.findings,
         verb="check",
-        subject=_subject(judged.count, swept.count),
+        subject=_subject(judged.count, swept.count - swept.notebooks, swept.notebooks),
         contracts=names,
         sources=swept.count,
         excerpts=swept.excerpts,
@@ -113,11 +113,11 @@ def static_findings(loaded: LoadedContract) -> list[Finding]:
     return merge_targets([*loaded.findings, *judge_contract(loaded)])
 
 
-def _subject(contracts: int, sources: int) -> str:
-    """`1 contract`, `3 contracts and 41 Python files`, `1 Python file`."""
-    parts = [f"{contracts:,} contract{'s' * (contracts != 1)}"] if contracts or not sources else []
-    parts += [f"{sources:,} Python file{'s' * (sources != 1)}"] if sources else []
-    return " and ".join(parts)
+def _subject(contracts: int, files: int, notebooks: int) -> str:
+    """`1 contract`, `3 contracts, 41 Python files and 2 notebooks`, `1 Python file`."""
+    counts = ((contracts, "contract"), (files, "Python file"), (notebooks, "notebook"))
+    parts = [f"{count:,} {noun}{'s' * (count != 1)}" for count, noun in counts if count]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0] if parts else "0 contracts"
 
 
 def _nothing(paths: Sequence[Path], left_out: int) -> str:

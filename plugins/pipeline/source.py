@@ -46,6 +46,12 @@ class Sources:
         return len(self.texts.sources) + len({f.location.path for f in self.texts.findings if f.location} - self.paths)
 
     @property
+    def notebooks(self) -> int:
+        """How many of them are notebooks."""
+        unread = {f.location.path for f in self.texts.findings if f.location}
+        return sum(path.endswith(".ipynb") for path in self.paths | unread)
+
+    @property
     def paths(self) -> set[str]:
         return {source.path for source in self.texts.sources}
 

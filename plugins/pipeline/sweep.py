@@ -23,12 +23,14 @@ Mode = Literal["none", "safe", "unsafe"]
 class Swept:
     """The result: findings as they are shown, contracts' among them.
 
-    `count` files were checked and `mended` fixes applied; `diff` is what they change, where that was asked for, and
-    `text` the fixed text of standard input. `unwritten` says that a file that was to be fixed could not be written.
+    `count` files were checked, of which `notebooks` are notebooks, and `mended` fixes applied; `diff` is what they
+    change, where that was asked for, and `text` the fixed text of standard input. `unwritten` says that a file that was
+    to be fixed could not be written.
     """
 
     findings: tuple[Finding, ...]
     count: int = 0
+    notebooks: int = 0
     excerpts: Mapping[Location, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     mended: int = 0
@@ -41,7 +43,8 @@ class Swept:
 class Sweep:
     """What is asked for. `stdin` is the name and content of the one text that takes the place of all files.
 
-    `baseline` is the path of a file; `update` writes it from what is found. With `diff` no file is changed.
+    `baseline` is the path of a file; `update` writes it from what is found. With `diff` no file is changed. `partial`:
+    files are left out that the project does not leave out, so that nothing can be said to be found no more.
     """
 
     source: bool = True
@@ -50,6 +53,7 @@ class Sweep:
     cache: bool = True
     baseline: str | None = None
     update: bool = False
+    partial: bool = False
     fix: Mode = "none"
     diff: bool = False
 
@@ -112,7 +116,17 @@ class Sweep:
             notes += done.notes
         placed, excerpts = located(found, sources.texts.sources)
         shown = diff if self.diff else None
-        return Swept(tuple(placed), sources.count, excerpts, tuple(notes), mended, shown, text, unwritten)
+        return Swept(
+            tuple(placed),
+            sources.count,
+            sources.notebooks,
+            excerpts,
+            tuple(notes),
+            mended,
+            shown,
+            text,
+            unwritten,
+        )
 
     def _collected(
         self, paths: Sequence[str], settings: Settings, settings_of: Callable[[str], Settings], known: Known | None
@@ -150,23 +164,22 @@ class Sweep:
         folder = os.path.dirname(os.path.abspath(path))
         shown = Path(os.path.relpath(path)).as_posix()
         before = baseline.former(path, shown) if self.update else baseline.read_baseline(path, shown)
-        listed: list[baseline.Entry] | None = None if self.update else before
-        checked = {os.path.abspath(each) for each in paths}
+        listed: Sequence[baseline.Entry] | None = None if self.update else before.entries
+        checked = [baseline.seen_from(folder, each) for each in paths]
         read = {baseline.seen_from(folder, each): each for each in (*sources.paths, *contracts)}
 
-        def below(entry: baseline.Entry) -> bool:
-            file = os.path.abspath(os.path.join(folder, entry.path))
-            return any((file + os.sep).startswith(each.rstrip(os.sep) + os.sep) for each in checked)
+        def there(name: str) -> bool:
+            return os.path.lexists(os.path.join(folder, name))
 
-        # What is found in one file may hang on others: only a run over folders that hold all files of the baseline can
-        # say that something is no longer found.
-        whole = all(os.path.isdir(each) for each in checked) and all(below(entry) for entry in before)
+        # What is found in one file may hang on others: only a run over folders that hold all that the baseline was
+        # written over can say that something is no longer found.
+        whole = not self.partial and all(map(os.path.isdir, paths)) and before.covered(checked, there)
 
         def judged(entry: baseline.Entry) -> bool:
             """Whether what an entry is about was looked at: its file was read with all others, or is gone."""
             if settings.certain or self.stdin is not None:
                 return False  # what is not certain was not looked at, and an entry does not say what it was
-            gone = below(entry) and not os.path.exists(os.path.join(folder, entry.path))
+            gone = not there(entry.path) and any(baseline.is_below(entry.path, each) for each in checked)
             here = read.get(entry.path)
             return gone or (whole and here is not None and is_shown(entry.code, settings_of(here), here))
 
@@ -174,9 +187,10 @@ class Sweep:
             nonlocal listed
             if listed is None:
                 found = baseline.entries(findings, folder)
-                listed = baseline.merged(found, before, judged)
-                baseline.write_baseline(path, shown, listed)
-                notes.append(baseline.summary(shown, listed, found, before))
+                listed = baseline.merged(found, before.entries, judged)
+                covers = before.covering(checked, there)
+                baseline.write_baseline(path, shown, baseline.Baseline(tuple(listed), covers))
+                notes.append(baseline.summary(shown, listed, found, before.entries))
             return baseline.apply_baseline(findings, listed, folder, shown, judged)
 
         return mark

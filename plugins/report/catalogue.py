@@ -21,7 +21,7 @@ def render(rules: Sequence[Rule], form: str, width: int | None = None, color: bo
     if form == "json":
         return dumps({"schema_version": 1, "rules": [as_json(rule) for rule in rules]})
     if form == "markdown":
-        rows = [f"| {r.code} | {escape(r.name)} | {r.severity} | {r.evidence} | {escape(r.summary)} |" for r in rules]
+        rows = [f"| {r.code} | {escape(r.name)} | {r.severity} | {r.evidence} | {escape(_summary(r))} |" for r in rules]
         return (
             "\n".join(["| code | name | severity | evidence | what it finds |", "|---|---|---|---|---|", *rows]) + "\n"
         )
@@ -33,11 +33,20 @@ def render(rules: Sequence[Rule], form: str, width: int | None = None, color: bo
     table.add_column("what it finds", ratio=1)
     for rule in rules:
         severity = Text(rule.severity, style=COLOURS[rule.severity])
-        table.add_row(rule.code, rule.name, severity, *((rule.evidence,) if width >= WIDE else ()), rule.summary)
+        table.add_row(rule.code, rule.name, severity, *((rule.evidence,) if width >= WIDE else ()), _summary(rule))
     return to_text([table], width, color, first=Text(f"{len(rules)} rules"))
 
 
-def as_json(rule: Rule) -> dict[str, str]:
+def is_preview(rule: Rule) -> bool:
+    """Whether the rule runs only when it is asked for."""
+    return bool(getattr(rule, "preview", False))
+
+
+def _summary(rule: Rule) -> str:
+    return f"(preview) {rule.summary}" if is_preview(rule) else rule.summary
+
+
+def as_json(rule: Rule) -> dict[str, str | bool]:
     """One rule as plain data, documentation included."""
     return {
         "code": rule.code,
@@ -45,6 +54,7 @@ def as_json(rule: Rule) -> dict[str, str]:
         "severity": rule.severity,
         "confidence": rule.confidence,
         "evidence": rule.evidence,
+        "preview": is_preview(rule),
         "summary": rule.summary,
         "doc": rule.doc.strip(),
     }

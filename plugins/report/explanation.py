@@ -12,11 +12,13 @@ from rich.text import Text
 
 from ...linters.rule import Rule
 from ...linters.source.rule import SourceRule
-from .catalogue import as_json
+from .catalogue import as_json, is_preview
 from .json import dumps
 from .printable import many_lines, one_line
 from .rule_docs import sections
 from .text import COLOURS, DEFAULT_WIDTH, to_text
+
+PREVIEW = "In preview, still being proven: runs with --preview, or where --select names it."
 
 
 def render(rule: Rule, form: str, width: int | None = None, color: bool = False, examples: bool = False) -> str:
@@ -28,7 +30,7 @@ def render(rule: Rule, form: str, width: int | None = None, color: bool = False,
     head = Text(f"{rule.code} {rule.name}", style="bold")
     head.append("  ").append(rule.severity, style=COLOURS[rule.severity])
     head.append(f"  {rule.confidence}, from the {rule.evidence}", style="not bold dim")
-    parts: list[RenderableType] = []
+    parts: list[RenderableType] = ["", Text(PREVIEW, style="yellow")] if is_preview(rule) else []
     for heading, body in sections(rule.doc):
         if not body.strip():
             continue
@@ -122,6 +124,7 @@ def _block(text: str, verbatim: bool, indent: int) -> RenderableType:
 
 def _markdown(rule: Rule) -> str:
     parts = [f"## {rule.code} {rule.name}", f"_{rule.severity}, {rule.confidence}, from the {rule.evidence}_"]
+    parts += [PREVIEW] if is_preview(rule) else []
     for heading, body in sections(rule.doc):
         if body.strip():
             parts += [f"### {heading}"] if heading else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
 from xml.etree import ElementTree
 
 from ..pipeline.report import Report, Root
@@ -42,12 +43,21 @@ def render(report: Report) -> str:
 
 def _case(suite: ElementTree.Element, root: Root) -> ElementTree.Element:
     finding = root.finding
-    attributes = {"classname": _xml(finding.step or "contract"), "name": _xml(f"{title(root)} {finding.subject}")}
+    attributes = {"classname": _xml(_class(root)), "name": _xml(f"{title(root)} {finding.subject}")}
     if finding.location is not None and finding.location.path:
         attributes["file"] = _xml(finding.location.path)
         if finding.location.line is not None and finding.location.cell is None:
             attributes["line"] = str(finding.location.line)
     return ElementTree.SubElement(suite, "testcase", attributes)
+
+
+def _class(root: Root) -> str:
+    """What servers group by, dots as they show folders: the step, else the file, else the contract."""
+    finding = root.finding
+    if finding.step is not None or finding.location is None or not finding.location.path:
+        return finding.step or "contract"
+    parts = [part for part in PurePosixPath(finding.location.path).with_suffix("").parts if part not in ("/", "..")]
+    return ".".join(parts)
 
 
 def _detail(root: Root) -> str:

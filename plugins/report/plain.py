@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...contracts.finding import Finding, Location
 from ..pipeline.report import Report, Root
-from .printable import joined, many_lines, one_line, place, plural
+from .aside import set_aside
+from .printable import joined, many_lines, one_line, place
 from .verdict import headline, title, verdict
 from .wrap import sentences
 
@@ -39,8 +40,9 @@ def fits(report: Report) -> bool:
 def render(report: Report, width: int, color: bool) -> str:
     """The report as text: the verdict, then what is new, then what was set aside."""
     word = verdict(report)
-    first = headline(report)
+    first, *others = sentences(headline(report), width).split("\n")
     lines: list[Line] = [[(word, VERDICTS.get(word, "bold yellow")), (first[len(word) :], "")]]
+    lines += [[(line, "")] for line in others]
     if report.statistics:
         lines += statistics(report)
     else:
@@ -167,16 +169,12 @@ def _character(character: str) -> str:
 
 
 def _set_aside(report: Report, width: int) -> Iterator[Line]:
-    # A baseline may hold thousands; the headline counts them.
-    aside = [root for root in report.roots() if root.finding.status not in ("new", "baseline")]
-    if not aside:
-        return
-    yield []
-    yield [(f"Set aside ({plural(len(aside), 'finding')}):", "dim")]
-    for root in aside:
-        where = place(root.finding)
-        text = f"{root.finding.status} {title(root)} {where + ': ' if where else ''}{one_line(root.finding.message)}"
-        for line in sentences(text, width - 2, "  ").split("\n"):
+    heading, aside = set_aside(report)
+    if aside:
+        yield []
+        yield [(heading, "dim")]
+    for each in aside:
+        for line in sentences(each, width - 2, "  ").split("\n"):
             yield [("  " + line, "dim")]
 
 

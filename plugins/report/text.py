@@ -11,20 +11,22 @@ from rich.text import Text
 
 from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report, Root
+from .aside import set_aside
 from .plain import COLOURS, DEFAULT_WIDTH, Line, finding, statistics
-from .printable import many_lines, one_line, place, plural
+from .printable import many_lines, one_line, place
 from .text_tables import resolved_table, step_tables
 from .verdict import consequences, headline, title, verdict
+from .wrap import sentences
 
 
 def render(report: Report, width: int = DEFAULT_WIDTH, color: bool = False) -> str:
     """The report as text, `width` columns wide; the same bytes for the same report, width and colour."""
     parts = _statistics(report) if report.statistics else [*_findings(report, width), *_tables(report, width)]
-    return to_text(parts, width, color, first=_headline(report))
+    return to_text(parts, width, color, first=_headline(report, width))
 
 
 def to_text(parts: list[RenderableType], width: int, color: bool, first: Text | None = None) -> str:
-    """Rich renderables as a string without trailing blanks; `first` is printed unwrapped on the first line."""
+    """Rich renderables as a string without trailing blanks; `first` is printed on the first line."""
     out = io.StringIO()
     console = Console(
         file=out,
@@ -37,17 +39,15 @@ def to_text(parts: list[RenderableType], width: int, color: bool, first: Text | 
         emoji=False,
         _environ={},
     )
-    if first is not None:
-        console.print(first)
-    for part in parts:
+    for part in [*([] if first is None else [first]), *parts]:
         # Text that must not be wrapped (code to copy) runs over the edge; whoever reads it may widen the window.
         console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
-def _headline(report: Report) -> Text:
+def _headline(report: Report, width: int) -> Text:
     word = verdict(report)
-    text = Text(headline(report))
+    text = Text(sentences(headline(report), width), no_wrap=True)
     text.stylize({"PASS": "bold green", "FAIL": "bold white on red"}.get(word, "bold yellow"), 0, len(word))
     return text
 
@@ -69,10 +69,10 @@ def _findings(report: Report, width: int) -> list[RenderableType]:
             parts += ["", *map(_line, finding(root, report.excerpts, width))]
         else:
             parts += ["", _finding(root)]
-    aside = [root for root in report.roots() if root.finding.status not in ("new", "baseline")]
-    if aside:
-        parts += ["", Text(f"Set aside ({plural(len(aside), 'finding')}):", style="dim")]
-        parts += [Padding(_aside(root), (0, 0, 0, 2)) for root in aside]
+    heading, lines = set_aside(report)
+    if lines:
+        parts += ["", Text(heading, style="dim")]
+        parts += [Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in lines]
     return parts
 
 
@@ -129,15 +129,6 @@ def _details(root: Root) -> list[tuple[str, str]]:
     folded = f"{consequences(root)} (each with its place: --format json)" if root.consequences else None
     rows += [("help", finding.help), ("folded", folded)]
     return [(label, many_lines(text)) for label, text in rows if text is not None]
-
-
-def _aside(root: Root) -> Text:
-    folded = f" (+{plural(len(root.consequences), 'consequence')})" if root.consequences else ""
-    where = place(root.finding)
-    text = (
-        f"{root.finding.status} {title(root)}{folded} {where + ': ' if where else ''}{one_line(root.finding.message)}"
-    )
-    return Text(text, style="dim")
 
 
 def _tables(report: Report, width: int) -> list[RenderableType]:

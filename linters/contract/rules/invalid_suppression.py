@@ -4,7 +4,8 @@
 Reads every `# contract-lint:` comment: `ignore`, one or more rules by code or name in brackets, then a reason.
 
 ## Why is this bad?
-Whoever reads the comment later cannot tell whether it still holds; until it is mended it suppresses nothing.
+Whoever reads the comment later cannot tell whether it still holds. One that names no rule suppresses nothing. One that
+gives no reason sets its findings aside, and is itself an error until it says why.
 
 ## Example
 ```yaml

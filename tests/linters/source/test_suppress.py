@@ -99,7 +99,6 @@ def test_a_whole_file() -> None:
 @pytest.mark.parametrize(
     ("comment", "message"),
     [
-        ("# contract-lint: ignore[JIT103]", "the comment suppresses nothing: no reason is given"),
         ("# contract-lint: ignore because", "the comment suppresses nothing: no rule is named"),
         ("# contract-lint: ignore[JIT999] because", "there is no rule `JIT999`"),
         (
@@ -112,6 +111,22 @@ def test_comments_that_say_too_little(comment: str, message: str) -> None:
     found = suppress_source([finding("JIT103", 8)], with_comment(9, comment), JUDGED, KNOWN)
     assert [(f.code, f.status) for f in found[:1]] == [("JIT103", "new")]
     assert [(f.name, f.message) for f in found[1:]] == [("invalid-suppression", message)]
+
+
+@pytest.mark.parametrize(
+    ("comment", "here", "said"),
+    [
+        ("ignore[JIT103]", ["suppressed"], ["invalid-suppression"]),
+        ("ignore-file[JIT103]", ["suppressed"], ["invalid-suppression"]),
+        ("ignore[JIT103, JIT104]", ["suppressed"], ["invalid-suppression", "unused-suppression"]),
+        ("ignore[JIT104]", ["new"], ["unused-suppression"]),
+        ("ignore[JIT999]", ["new"], ["invalid-suppression"]),
+        ("ignore[SHD001]", ["new"], ["invalid-suppression"]),  # did not run
+    ],
+)
+def test_without_a_reason_there_is_one_finding_not_two(comment: str, here: list[str], said: list[str]) -> None:
+    found = suppress_source([finding("JIT103", 8)], with_comment(9, f"# contract-lint: {comment}"), JUDGED, KNOWN)
+    assert [f.status for f in found[:1]] == here and [f.name for f in found[1:]] == said
 
 
 def test_text_that_looks_like_a_comment_is_none() -> None:

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.finding import Finding, Location
-from contract_lint.linters.verdict.baseline import apply_baseline, entries, read_baseline, write_baseline
+from contract_lint.linters.verdict.baseline import (
+    Baseline,
+    apply_baseline,
+    entries,
+    is_below,
+    read_baseline,
+    write_baseline,
+)
 
 
 def finding(
@@ -33,12 +40,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def kept(here: str, *findings: Finding) -> str:
-    write_baseline(f"{here}/base.jsonl", "base.jsonl", entries(findings, here))
+    write_baseline(f"{here}/base.jsonl", "base.jsonl", Baseline(tuple(entries(findings, here))))
     return f"{here}/base.jsonl"
 
 
 def applied(here: str, name: str, *findings: Finding, judged: bool = True) -> list[tuple[str, str]]:
-    listed = read_baseline(name, "base.jsonl")
+    listed = read_baseline(name, "base.jsonl").entries
     marked = apply_baseline(findings, listed, here, "base.jsonl", lambda entry: judged)
     return [(each.name, each.status) for each in marked]
 
@@ -65,16 +72,16 @@ def test_another_subject_file_or_rule_is_new_and_the_entry_is_stale(other: Findi
 
 def test_a_stale_entry_names_its_line(here: str) -> None:
     name = kept(here, finding(3), finding(5, "z"))
-    listed = read_baseline(name, "base.jsonl")
+    listed = read_baseline(name, "base.jsonl").entries
     (stale,) = apply_baseline([finding(3)], listed, here, "base.jsonl", lambda entry: True)[1:]
-    assert str(stale.location) == "base.jsonl:2" and "pkg/a.py: z" in stale.message
+    assert str(stale.location) == "base.jsonl:3" and "pkg/a.py: z" in stale.message
 
 
 def test_the_file_is_sorted_and_the_same_from_any_folder(here: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [finding(9, "b"), finding(1, "a"), finding(4, path="pkg/Z.py")]
     first = Path(kept(here, *found)).read_text()
     assert first == Path(kept(here, *reversed(found))).read_text()
-    assert [json.loads(line)["path"] for line in first.splitlines()] == ["pkg/Z.py", "pkg/a.py", "pkg/a.py"]
+    assert [json.loads(line)["path"] for line in first.splitlines()[1:]] == ["pkg/Z.py", "pkg/a.py", "pkg/a.py"]
     (Path(here) / "pkg").mkdir()
     monkeypatch.chdir(Path(here) / "pkg")
     moved = [replace(each, location=Location(Path(each.location.path).name, 1)) for each in found if each.location]
@@ -105,4 +112,44 @@ def test_a_file_that_cannot_be_read_or_written(here: str) -> None:
     with pytest.raises(ContractLintError, match="cannot be read"):
         read_baseline("bytes.jsonl", "bytes.jsonl")
     with pytest.raises(ContractLintError, match="cannot be written"):
-        write_baseline("no/such/base.jsonl", "no/such/base.jsonl", [])
+        write_baseline("no/such/base.jsonl", "no/such/base.jsonl", Baseline())
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "below"),
+    [
+        ("src/a.py", "src", True),
+        ("src", "src", True),
+        ("src/a.py", ".", True),
+        ("./src", "src/", True),
+        ("srcs/a.py", "src", False),
+        ("../x", ".", False),
+        ("src", "..", True),
+        ("../x", "..", True),
+        ("../../x", "..", False),
+        ("..", ".", False),
+        ("../..", "..", False),
+        ("/elsewhere", ".", False),
+    ],
+)
+def test_below(path: str, folder: str, below: bool) -> None:
+    assert is_below(path, folder) is below
+
+
+def test_what_a_baseline_was_written_over() -> None:
+    there = {"src", "src/in", "tests", "."}.__contains__
+    some = tuple(entries([finding(3)], "."))
+    before = Baseline(some, ("src", "tests"))
+    assert before.covered(["src", "tests"], there) and before.covered(["."], there) and before.covered([".."], there)
+    assert not before.covered(["src"], there) and not before.covered(["src/in", "tests"], there)
+    assert before.covering(["src/in"], there) == ("src", "tests") and before.covering(["."], there) == (".",)
+    assert Baseline().covering(["src", "src/in"], there) == ("src",), "nothing was there yet"
+    moved = Baseline(some, ("src", "old"))
+    assert moved.covered(["src"], there) and moved.covering(["tests"], there) == ("src", "tests")
+
+
+def test_a_file_that_does_not_say_what_it_covers_is_about_its_folder(here: str) -> None:
+    Path("base.jsonl").write_text(entries([finding(3)], here)[0].as_line() + "\n")
+    assert read_baseline("base.jsonl", "base.jsonl").covers == (".",)
+    Path("base.jsonl").write_text('{"covers": ["b", "a"]}\n{"covers": ["c"]}\n')  # merged
+    assert read_baseline("base.jsonl", "base.jsonl") == Baseline((), ("a", "b", "c"))

@@ -45,11 +45,17 @@ def test_unused() -> None:
 
 
 def test_comments_that_suppress_nothing() -> None:
-    for comment in ("ignore[SHD001]", "ignore[] why", "ignore why", "disable[SHD001] why"):
+    for comment in ("ignore[] why", "ignore why", "disable[SHD001] why"):
         assert statuses(f"a: 1  # contract-lint: {comment}\n", finding(1)) == [
             ("SHD001", "new", 1),
             ("JIT018", "new", 1),
         ]
+
+
+def test_without_a_reason() -> None:
+    text = "a: 1  # contract-lint: ignore[SHD001]\n"
+    assert statuses(text, finding(1)) == [("SHD001", "suppressed", 1), ("JIT018", "new", 1)]
+    assert statuses(text) == [("JIT402", "new", 1)]
 
 
 def test_unknown_rules() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from contract_lint.plugins.cli import boundary
@@ -32,7 +34,7 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*arguments: str, env: dict[str, str] | None = None, input: str = "") -> subprocess.CompletedProcess[str]:
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(tmp_path)
-            for name in ("COLUMNS", "CONTRACT_LINT_DEBUG"):
+            for name in ("COLUMNS", "CONTRACT_LINT_DEBUG", "NO_COLOR", "FORCE_COLOR"):
                 patch.delenv(name, raising=False)
             for name, value in (env or {}).items():
                 patch.setenv(name, value)
@@ -48,3 +50,44 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 @pytest.fixture
 def contract_text() -> str:
     return CONTRACT
+
+
+BRANCH = """\
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def f(x):
+    if jnp.sum(x) > 0:
+        return x
+    return -x
+"""
+CLEAN = BRANCH.replace("jnp.sum(x) > 0", "x.ndim > 0")
+
+
+@pytest.fixture
+def put(tmp_path: Path) -> Any:
+    """`put("pkg/a.py", "x = 1")` writes a file below `tmp_path`."""
+
+    def write(name: str, text: str | bytes = BRANCH) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def found(done: Any) -> list[tuple[str, str, int | None]]:
+    """Rule, path and line of the findings of `--format json`."""
+    return [(f["name"], f["path"], f["line"]) for f in json.loads(done.stdout)["findings"]]
+
+
+def notebook(*sources: str) -> str:
+    """A notebook as Jupyter writes it, with these code cells."""
+    cells = [
+        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": text.splitlines(True)}
+        for text in sources
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1) + "\n"

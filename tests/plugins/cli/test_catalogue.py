@@ -32,6 +32,18 @@ def test_rules_as_text(cli: Run, columns: int) -> None:
     assert all(rule.code in text and rule.name in text for rule in rules())
 
 
+def test_rules_in_preview_are_marked(cli: Run) -> None:
+    text, table = cli("rules", env={"COLUMNS": "120"}).stdout, cli("rules", "--format", "markdown").stdout
+    previews = {rule.code for rule in rules("source") if getattr(rule, "preview", False)}
+    assert previews
+    for listed in (text, table):
+        assert {line.strip("| ")[:6] for line in listed.splitlines() if "(preview)" in line} == previews
+    assert {r["code"] for r in json.loads(cli("rules", "--format", "json").stdout)["rules"] if r["preview"]} == previews
+    for rule in rules("source"):
+        assert ("In preview" in render(rule, "text", 80)) is (rule.code in previews)
+        assert ("In preview" in render(rule, "markdown")) is (rule.code in previews)
+
+
 @pytest.mark.parametrize("columns", [60, 80])
 def test_targets_as_text(cli: Run, columns: int) -> None:
     lines = cli("targets", env={"COLUMNS": str(columns)}).stdout.splitlines()

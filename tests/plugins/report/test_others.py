@@ -6,7 +6,8 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from contract_lint.plugins.pipeline.report import Report
+from contract_lint.contracts.finding import Finding, Location
+from contract_lint.plugins.pipeline.report import Report, report
 from contract_lint.plugins.report.formats import render
 
 
@@ -28,3 +29,20 @@ def test_junit(name: str, tests: str, failures: str, request: pytest.FixtureRequ
     suite = ElementTree.fromstring(render(request.getfixturevalue(name), "junit"))
     assert (suite.get("tests"), suite.get("failures")) == (tests, failures)
     assert len(suite.findall("testcase")) == int(tests)
+
+
+@pytest.mark.parametrize(
+    ("location", "step", "name"),
+    [
+        (Location("pkg/sub/a.py", 3), None, "pkg.sub.a"),
+        (Location("../lib/a.py", 3), None, "lib.a"),
+        (Location("n.ipynb", 3, cell=1), None, "n"),
+        (Location("train.contract.yaml", 3), None, "train.contract"),
+        (Location("train.contract.yaml", 3), "eval", "eval"),
+        (None, None, "contract"),
+    ],
+)
+def test_junit_groups_by_step_or_file(location: Location | None, step: str | None, name: str) -> None:
+    one = Finding(code="JIT103", name="n", severity="error", message="m", subject="s", location=location, step=step)
+    suite = ElementTree.fromstring(render(report([one], verb="check", subject="x"), "junit"))
+    assert [case.get("classname") for case in suite.findall("testcase")] == [name]

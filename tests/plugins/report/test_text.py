@@ -30,7 +30,7 @@ def test_consequences_are_folded_and_accepted_findings_listed_apart(broken: Repo
     text = render(broken, 120)
     assert "folded    1 consequence: MEM202 hbm-over-budget (each with its place: --format json)" in text
     assert "error MEM202" not in text
-    assert "Set aside (1 finding):" in text
+    assert "Set aside (1 accepted):" in text
 
 
 def test_consequences_are_counted_by_rule(broken: Report) -> None:

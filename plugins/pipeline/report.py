@@ -68,9 +68,9 @@ class Report:
     provenance of each capture; nothing in it depends on the clock, the machine or the folder of the capture.
 
     `sources` counts the Python files, `excerpts` holds the first lines of source at each place as (number, text),
-    `notes` says what was passed over, `statistics` asks for counts instead of the findings, `verbose` for all that was set
-    aside. `not_checked` are targets that could not be looked at: whatever was promised of them is open, so the report
-    never passes.
+    `notes` says what was passed over, `statistics` asks for counts instead of the findings, `verbose` for all that was
+    set aside. `not_checked` are targets that could not be looked at: whatever was promised of them is open, so the
+    report never passes.
     """
 
     verb: str

@@ -110,4 +110,4 @@ def test_no_line_of_code_is_wider_than_the_terminal(text: str, column: int, leng
     line = re.sub(r"[\r\n]", " ", text)
     column = min(column, len(line) + 1)
     lines = shown(finding(7, column, 7, column + length), (7, line), width=width)
-    assert len(lines[lines.index("") :]) == 5 and all(len(each) <= width for each in lines)
+    assert len(lines[lines.index("") :]) == 6 and all(len(each) <= width for each in lines)

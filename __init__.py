@@ -8,6 +8,7 @@ _EXPORTS = {
     "capture": "plugins.api",
     "check_source": "plugins.api",
     "collectives": "plugins.api",
+    "data_position": "runtime.data",
     "diff": "plugins.api",
     "load_contract": "plugins.api",
     "memory": "plugins.api",

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
 import inspect
 import math
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,8 +11,8 @@ from typing import Any
 import jax
 from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 
-from .errors import failure
 from .frames import FramePaths
+from .load_entry import load_entry
 from .request import MeshRequest, StepFailure, StepRequest
 from .step import NormalisedStep, as_step
 from .targets import Target
@@ -49,38 +46,11 @@ def default_axes(target: Target) -> MeshRequest:
     return MeshRequest(axes={"data": target.device_count}, dcn=dcn)
 
 
-def load_entry(request: StepRequest, paths: FramePaths) -> Any:
-    """Import `module:function`. Raises StepFailure with the user's own frames."""
-    for folder in reversed(request.path):
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-    sys.path.extend(folder for folder in request.fallback_path if folder not in sys.path)
-    module_name, _, attribute = request.entry.partition(":")
-    key = ("step", request.name, "entry")
-    importlib.invalidate_caches()
-    try:
-        module = importlib.import_module(module_name)
-    except ModuleNotFoundError as error:
-        if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
-            folders = (
-                ", ".join(paths.printed(f + "/") or "." for f in (*request.path, *request.fallback_path)) or "none"
-            )
-            raise StepFailure(
-                f"cannot import `{module_name}`: there is no module `{error.name}`",
-                help=f"put its folder under step.{request.name}.path (searched beside Python's own: {folders})",
-                key=key,
-            ) from None
-        raise failure(error, paths, f"importing `{module_name}`", key) from None
-    except BaseException as error:  # SystemExit and the like end the user's code here, not this process
-        raise failure(error, paths, f"importing `{module_name}`", key) from None
-    builder = getattr(module, attribute, None)
-    if builder is None:
-        near = difflib.get_close_matches(attribute, [n for n, v in vars(module).items() if callable(v)], 1)
-        hint = f"did you mean `{module_name}:{near[0]}`?" if near else None
-        raise StepFailure(f"the module `{module_name}` has no attribute `{attribute}`", help=hint, key=key)
-    if not callable(builder):
-        raise StepFailure(f"`{request.entry}` is a {type(builder).__name__}, which cannot be called", key=key)
-    return builder
+def load_builder(request: StepRequest, paths: FramePaths) -> Any:
+    """Import the build function of a step. Raises StepFailure with the user's own frames."""
+    name = request.name
+    key = ("step", name, "entry")
+    return load_entry(request.entry, request.path, paths, key, f"step.{name}.path", request.fallback_path)
 
 
 def takes_mesh(builder: Any, args: Mapping[str, Any]) -> str | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from .folders import temporary_folder
 from .guarded import Guarded
 from .last_words import advice, ended, last_words, while_loading
-from .request import ChildFailure, ChildReport, ChildRequest, ChildResult
+from .request import ChildFailure, ChildReport, ChildRequest, ChildResult, Message
 from .targets import target
 
 Progress = Callable[[str], None]
@@ -54,10 +54,29 @@ def run_child(
     timeout: float = DEFAULT_TIMEOUT,
     python: str | None = None,
 ) -> ChildResult:
-    """Start a fresh Python for a request and wait for it.
+    """Capture in a fresh Python, as `ask` does. Whatever happens to the child is a ChildFailure with a sentence."""
+    said = ask(WORKER, request, request.target, on_progress=on_progress, timeout=timeout, python=python)
+    if isinstance(said, ChildFailure):
+        return ChildResult(None, said)
+    report = ChildReport.model_validate_json(said)
+    if report.failure is not None:
+        return ChildResult(None, report.failure, report.inputs)
+    return ChildResult(Path(request.out), None, report.inputs, report.mesh)
+
+
+def ask(
+    module: str,
+    request: Message,
+    target_name: str,
+    *,
+    on_progress: Progress | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    python: str | None = None,
+) -> str | ChildFailure:
+    """Run a module in a fresh Python and wait for its report, the text it writes as its last act (see `worker`).
 
     It and everything it started are ended when it is done, at the time limit, and when this process is interrupted or
-    dies. Whatever happens to the child is a ChildFailure with a sentence; `on_progress` gets a line for every phase.
+    dies. `on_progress` gets a line for every phase.
     """
     with temporary_folder() as work:
         (work / "request.json").write_text(request.model_dump_json())
@@ -72,13 +91,12 @@ def run_child(
                 on_progress(line)
 
         with open(work / "stdout", "ab+") as out, open(work / "stderr", "ab+") as err:
-            environment = child_environment(request.target)
+            environment = child_environment(target_name)
             try:
-                child = Guarded(WORKER, arguments, work, environment, python, [writer], stdout=out, stderr=err)
+                child = Guarded(module, arguments, work, environment, python, [writer], stdout=out, stderr=err)
             except OSError as error:
                 os.close(reader)
-                message = f"cannot start {python or sys.executable}: {error.strerror}"
-                return ChildResult(None, ChildFailure(message=message))
+                return ChildFailure(message=f"cannot start {python or sys.executable}: {error.strerror}")
             finally:
                 os.close(writer)
         try:
@@ -88,9 +106,11 @@ def run_child(
             child.end(wait=not report.is_file())
             os.close(reader)
         if not in_time:
-            message = f"the child process for {request.target} was stopped after {timeout:g} s{_during(heard)}"
-            return ChildResult(None, ChildFailure(message=message, help="give it more time with --timeout SECONDS"))
-        return _result(request, work, child.process.returncode, heard)
+            message = f"the child process for {target_name} was stopped after {timeout:g} s{_during(heard)}"
+            return ChildFailure(message=message, help="give it more time with --timeout SECONDS")
+        if report.is_file():
+            return report.read_text()
+        return _died(target_name, work / "stderr", child.process.returncode, heard)
 
 
 def _during(heard: list[str]) -> str:
@@ -98,19 +118,9 @@ def _during(heard: list[str]) -> str:
     return f", during `{heard[0]}`" if heard else ""
 
 
-def _result(request: ChildRequest, work: Path, code: int, heard: list[str]) -> ChildResult:
-    report_path = work / "report.json"
-    if not report_path.is_file():
-        return ChildResult(None, _died(request, work / "stderr", code, heard))
-    report = ChildReport.model_validate_json(report_path.read_text())
-    if report.failure is not None:
-        return ChildResult(None, report.failure, report.inputs)
-    return ChildResult(Path(request.out), None, report.inputs, report.mesh)
-
-
-def _died(request: ChildRequest, stderr: Path, code: int, heard: list[str]) -> ChildFailure:
+def _died(target_name: str, stderr: Path, code: int, heard: list[str]) -> ChildFailure:
     words = last_words(stderr.read_text(errors="replace"))
-    message = f"the child process for {request.target} {ended(code)} before it could report{_during(heard)}"
+    message = f"the child process for {target_name} {ended(code)} before it could report{_during(heard)}"
     if while_loading(words):
         return ChildFailure(message=f"{message}, while it loaded the compiler", help=advice(code, words))
     tail = [f"    {line}" for line in words]

@@ -95,7 +95,7 @@ def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh:
     stood_in: MeshRequest | None = None
     start = _stderr_end()
     work.progress(f"{step.name}: import")
-    builder = build.load_entry(step, work.paths)
+    builder = build.load_builder(step, work.paths)
     work.update(entry_frame=work.paths.of_function(builder))
     if mesh is None and request.mode == "infer" and build.takes_mesh(builder, step.args):
         stood_in = build.default_axes(work.target)

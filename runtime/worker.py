@@ -11,20 +11,48 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn, TypeVar
 
 from ..contracts.errors import ContractLintError
 from .inputs import InputFiles
 from .launch import JAX_ALLOWED
-from .request import ChildReport, ChildRequest, StepFailure
-from .targets import target
+from .request import ChildFailure, ChildReport, ChildRequest, Message, StepFailure
+from .targets import Effort, target
+
+Progress = Callable[[str], None]
+Request = TypeVar("Request", bound=Message)
 
 
 def main(argv: list[str]) -> int:
-    """Entry of the child. Always writes a report, unless the process dies."""
+    """Entry of the child that captures. Always writes a report, unless the process dies."""
+    inputs = InputFiles()
+
+    def capture(request: ChildRequest, progress: Progress) -> ChildReport:
+        require(request.target, request.effort)
+        progress(f"starting {request.target}")
+        from .requested import capture_request
+
+        mesh = capture_request(request, progress, inputs)
+        return ChildReport(inputs=inputs.files(Path(request.out)), mesh=mesh)
+
+    def failed(request: ChildRequest, failure: ChildFailure) -> ChildReport:
+        return ChildReport(failure=failure, inputs=inputs.files(Path(request.out)))
+
+    return serve(argv, ChildRequest, capture, failed)
+
+
+def serve(
+    argv: list[str],
+    kind: type[Request],
+    work: Callable[[Request, Progress], Message],
+    failed: Callable[[Request, ChildFailure], Message],
+) -> int:
+    """Read the request, do the work and write the report; `failed` makes one of a StepFailure. Gives the exit code."""
     request_path, report_path, descriptor = Path(argv[0]), Path(argv[1]), int(argv[2])
     os.set_inheritable(descriptor, False)
-    request = ChildRequest.model_validate_json(request_path.read_text())
+    request = kind.model_validate_json(request_path.read_text())
 
     def progress(line: str) -> None:
         try:
@@ -34,16 +62,10 @@ def main(argv: list[str]) -> int:
         except OSError:
             pass  # user code closed every descriptor it found
 
-    inputs = InputFiles()
     try:
-        _require(request)
-        progress(f"starting {request.target}")
-        from .requested import capture_request
-
-        mesh = capture_request(request, progress, inputs)
-        report = ChildReport(inputs=inputs.files(Path(request.out)), mesh=mesh)
+        report = work(request, progress)
     except StepFailure as error:
-        report = ChildReport(failure=error.as_failure(), inputs=inputs.files(Path(request.out)))
+        report = failed(request, error.as_failure())
     # Once the report is there the parent goes on: it waits neither for what threads of user code still do, nor for the
     # system to take back the memory of this process. The end of the progress lines says that it is there.
     partial = report_path.with_suffix(".partial")
@@ -54,10 +76,10 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _require(request: ChildRequest) -> None:
+def require(target_name: str, effort: Effort | None = None) -> None:
     """Raises StepFailure where this Python lacks what the target needs, or has a jax that cannot be imported."""
     try:
-        target(request.target, request.effort).require()
+        target(target_name, effort).require()
         import jax  # noqa: F401
     except ContractLintError as error:
         raise StepFailure(error.message, help=error.help) from None
@@ -73,10 +95,14 @@ def _require(request: ChildRequest) -> None:
         ) from None
 
 
-if __name__ == "__main__":
-    code = main(sys.argv[1:])
-    # Nobody waits for what is left to tear down: compiled programs, simulated devices, threads of user code.
+def leave(code: int) -> NoReturn:
+    """End the child. Nobody waits for what is left to tear down: compiled programs, simulated devices, threads of user
+    code."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.flush()
     os._exit(code)
+
+
+if __name__ == "__main__":
+    leave(main(sys.argv[1:]))

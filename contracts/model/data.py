@@ -7,6 +7,15 @@ from typing import Annotated, Literal
 from pydantic import Field, WithJsonSchema, model_validator
 
 from .base import Section
+from .data_source import (
+    DatasetSection,
+    DataShardingSection,
+    Digest,
+    LoaderSection,
+    ProgressSection,
+    SamplerSection,
+    Weight,
+)
 
 Role = Literal["tokens", "targets", "segment_ids", "positions", "loss_mask", "loss_weights", "lengths"]
 ROLE_NAMES: dict[Role, tuple[str, ...]] = {
@@ -52,6 +61,7 @@ class TokenizerSection(Section):
     eos_id: int | None = Field(default=None, ge=0, description="Ends a document.")
     bos_id: int | None = Field(default=None, ge=0, description="Begins a document.")
     special: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict, description="Further ids by name.")
+    sha256: Digest | None = Field(default=None, description="Digest of its files, as a data manifest has it.")
 
 
 class PackingSection(Section):
@@ -89,6 +99,12 @@ class DataSection(Section):
 
     fields: dict[str, FieldSection] = Field(default_factory=dict, description="Array name -> what it is.")
     tokenizer: TokenizerSection | None = Field(default=None, description="The ids.")
+    dataset: DatasetSection | None = Field(default=None, description="Which files it is made of.")
+    mixture: dict[str, Weight] = Field(default_factory=dict, description="Source -> its share; any positive numbers.")
+    sampler: SamplerSection | None = Field(default=None, description="In what order records come.")
+    sharding: DataShardingSection | None = Field(default=None, description="Who reads which part of a batch.")
+    loader: LoaderSection | None = Field(default=None, description="What opens the data.")
+    progress: ProgressSection | None = Field(default=None, description="How a run says where in the data it stands.")
     packing: PackingSection = Field(default_factory=PackingSection, description="Several documents in a row.")
     attention: AttentionSection = Field(default_factory=AttentionSection, description="What a query sees.")
     shift: Literal["batch", "model"] | None = Field(

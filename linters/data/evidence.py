@@ -1,54 +1,65 @@
-"""What the rules on data are given."""
+"""What the rules on data are given. Rules look at what they need, where it is there."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from ...contracts.data_manifest import DataFile, DataManifest
-from ...contracts.finding import Finding, Location
+from ...contracts.finding import Finding
+from ...contracts.load import LoadedContract
+from ...contracts.model import DataSection
+from ...contracts.progress import Progress
 from ..rule import Rule
+from .folder import FolderData
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a loader gave from two positions.
+
+    `batches`: the digests of the batches from each; `refused`: what the loader said of a position it did not take;
+    `pipeline`: the loader's own description, a line for each stage.
+    """
+
+    batches: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    refused: tuple[str | None, str | None] = (None, None)
+    pipeline: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class DataEvidence:
-    """A folder of data: what its manifest says, and what is there. Rules look at what they need and is given."""
+    """A folder and its manifest; or positions in data (two to replay, or those of one run), and what they gave."""
 
-    folder: str
-    promised: DataManifest
-    there: DataManifest
+    folder: FolderData | None = None
+    positions: tuple[Progress, Progress] | None = None
+    replayed: Replayed | None = None
+    history: tuple[Progress, ...] = ()
+    loaded: LoadedContract | None = None
 
-    @cached_property
-    def listed(self) -> dict[str, DataFile]:
-        """The files of the manifest by path."""
-        return {entry.path: entry for entry in self.promised.files}
+    @property
+    def records(self) -> tuple[Progress, ...]:
+        """Every record that is looked at, once."""
+        first, second = self.positions or (None, None)
+        pair = [] if first is None or second is None else [first] if _same(first, second) else [first, second]
+        return (*pair, *self.history)
 
-    @cached_property
-    def found(self) -> dict[str, DataFile]:
-        """The files of the folder by path."""
-        return {entry.path: entry for entry in self.there.files}
+    def refusals(self) -> list[tuple[Progress, str | None]]:
+        """Each position once, with what the loader said where it did not take it."""
+        if self.replayed is None:
+            return []
+        return list(zip(self.records, self.replayed.refused, strict=False))
 
-    @cached_property
-    def changed(self) -> list[tuple[DataFile, DataFile]]:
-        """Files whose content is another: as listed and as found, by path."""
-        pairs = [(entry, self.found[path]) for path, entry in self.listed.items() if path in self.found]
-        return [(was, now) for was, now in pairs if was.sha256 != now.sha256]
+    @property
+    def data(self) -> DataSection | None:
+        """The contract's word on data, if there is one."""
+        contract = self.loaded.contract if self.loaded is not None else None
+        return contract.data if contract is not None else None
 
-    @cached_property
-    def moved(self) -> dict[str, str]:
-        """Listed path -> where the same content lies now, for listed files that are gone."""
-        new = {entry.sha256: path for path, entry in self.found.items() if path not in self.listed}
-        gone = {path: entry.sha256 for path, entry in self.listed.items() if path not in self.found}
-        taken: dict[str, str] = {}
-        for path, digest in gone.items():
-            if digest in new:
-                taken[path] = new.pop(digest)
-        return taken
+    def finding(self, rule: Rule, record: Progress, field: str, message: str, **fields: Any) -> Finding:
+        """A finding on a field of a record."""
+        subject = fields.pop("subject", field)
+        return rule.finding(message, subject=subject, location=record.place(field), key=field, **fields)
 
-    def finding(self, rule: Rule, message: str, *, path: str, **fields: Any) -> Finding:
-        """A finding on one file; where it is listed is evidence."""
-        entry = self.listed.get(path)
-        if entry is not None and entry.place is not None:
-            fields["evidence"] = (*fields.pop("evidence", ()), f"listed at {entry.place}")
-        return rule.finding(message, subject=path, location=Location(f"{self.folder}/{path}"), **fields)
+
+def _same(first: Progress, second: Progress) -> bool:
+    return first.name == second.name and first.fields == second.fields

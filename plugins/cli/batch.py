@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import batch_manifest
+from . import batch_manifest, batch_replay
 from .options import codes, findings_options, output_option
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ def command() -> None:
     """A batch as the step gets it: a .npz or .safetensors file with tokens, targets, segments, positions, loss mask."""
 
 
-command.add_command(batch_manifest.command)
+for each in (batch_manifest.command, batch_replay.replay, batch_replay.records):
+    command.add_command(each)
 
 
 @command.command("check", short_help="What is wrong with a batch.")

@@ -9,6 +9,7 @@ from ...contracts.data_manifest import DEFAULT_NAME, DataManifest, read_manifest
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...linters.data.evidence import DataEvidence
+from ...linters.data.folder import FolderData
 from ...linters.data.judge import judge_data
 from ...linters.data.tree import build_manifest
 from .report import FailOn, Report, report
@@ -51,7 +52,7 @@ def check_manifest(
     tokenizer = [entry.path for entry in promised.files if entry.role == "tokenizer"]
     without = [path, Path(folder, DEFAULT_NAME)]
     there = build_manifest(folder, tokenizer=tokenizer, lenient=True, without=without, on_progress=on_progress)
-    found = judge_data(DataEvidence(Path(folder).as_posix(), promised, there))
+    found = judge_data(DataEvidence(FolderData(Path(folder).as_posix(), promised, there)))
     return report(
         selected(found, select, ignore),
         verb=VERB,

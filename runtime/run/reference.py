@@ -125,7 +125,7 @@ def main(argv: list[str]) -> int:
     paths = build.project_paths(request.project_root, [request.step])
     said: dict[str, Any] = {"error": None, "narrow": {}, "longest": [], "moves": request.moves}
     try:
-        builder = build.load_entry(request.step, paths)
+        builder = build.load_builder(request.step, paths)
         mesh = None
         if request.axes is not None:
             mesh = build.make_mesh(MeshRequest(axes=dict.fromkeys(request.axes, 1)), chosen)

@@ -155,7 +155,7 @@ for name, fields in json.loads(sys.argv[1]).items():
     request = StepRequest(**fields)
     paths = build.project_paths(request.path[0], [request])
     try:
-        builder = build.load_entry(request, paths)
+        builder = build.load_builder(request, paths)
         build.call_build(builder, request, request.args, mesh)
     except (Exception, SystemExit) as error:
         found[name] = str(failure(error, paths, "building"))

@@ -35,12 +35,15 @@ from ..evidence import DataEvidence
 
 
 def check(evidence: DataEvidence) -> Iterable[Finding]:
-    for path, entry in evidence.listed.items():
-        if path in evidence.found:
+    folder = evidence.folder
+    if folder is None:
+        return
+    for path, entry in folder.listed.items():
+        if path in folder.found:
             continue
-        where = evidence.moved.get(path)
+        where = folder.moved.get(path)
         what = f"the {'shard' if entry.role == 'shard' else 'tokenizer file'} {path} is not there"
-        yield evidence.finding(
+        yield folder.finding(
             RULE,
             f"{what}; the same content is in {where}" if where else what,
             path=path,

@@ -33,10 +33,13 @@ from ..evidence import DataEvidence
 
 
 def check(evidence: DataEvidence) -> Iterable[Finding]:
-    moved = set(evidence.moved.values())
-    for path, entry in evidence.found.items():
-        if path not in evidence.listed and path not in moved:
-            yield evidence.finding(
+    folder = evidence.folder
+    if folder is None:
+        return
+    moved = set(folder.moved.values())
+    for path, entry in folder.found.items():
+        if path not in folder.listed and path not in moved:
+            yield folder.finding(
                 RULE,
                 f"{path} lies among the data, and the manifest does not list it",
                 path=path,

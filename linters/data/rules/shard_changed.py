@@ -34,11 +34,14 @@ from ..evidence import DataEvidence
 
 
 def check(evidence: DataEvidence) -> Iterable[Finding]:
-    for was, now in evidence.changed:
+    folder = evidence.folder
+    if folder is None:
+        return
+    for was, now in folder.changed:
         if was.role != "shard":
             continue
         size = f": {was.bytes:,} B were promised, {now.bytes:,} B are there" if was.bytes != now.bytes else ""
-        yield evidence.finding(
+        yield folder.finding(
             RULE,
             f"the shard {was.path} has another content than the manifest says{size}",
             path=was.path,

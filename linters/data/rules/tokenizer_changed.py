@@ -29,14 +29,18 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ...rule import Rule
 from ..evidence import DataEvidence
+from ..folder import FolderData
 
 
 def check(evidence: DataEvidence) -> Iterable[Finding]:
-    moved = tuple(_moved(evidence))
-    for was, now in evidence.changed:
+    folder = evidence.folder
+    if folder is None:
+        return
+    moved = tuple(_moved(folder))
+    for was, now in folder.changed:
         if was.role != "tokenizer":
             continue
-        yield evidence.finding(
+        yield folder.finding(
             RULE,
             f"the tokenizer file {was.path} has another content than the manifest says"
             + (f": {moved[0]}" if moved else ""),
@@ -48,8 +52,8 @@ def check(evidence: DataEvidence) -> Iterable[Finding]:
         )
 
 
-def _moved(evidence: DataEvidence) -> Iterable[str]:
-    was, now = evidence.promised.tokenizer, evidence.there.tokenizer
+def _moved(folder: FolderData) -> Iterable[str]:
+    was, now = folder.promised.tokenizer, folder.there.tokenizer
     if was is None or now is None:
         return
     if was.vocab != now.vocab:

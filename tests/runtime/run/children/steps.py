@@ -27,14 +27,14 @@ def make_mesh(axes: dict[str, int]) -> Mesh:
 
 def make(entry: str, axes: dict[str, int], **args: Any) -> NormalisedStep:
     request = StepRequest(name="train", entry=entry, path=[str(CASES)], args=args)
-    return build.call_build(build.load_entry(request, PATHS), request, args, make_mesh(axes))
+    return build.call_build(build.load_builder(request, PATHS), request, args, make_mesh(axes))
 
 
 def execute(entry: str, axes: dict[str, int], args: dict[str, Any], steps: int = 2, **more: Any) -> RunFacts:
     """A whole run with its reference processes. `more`: reference_args, ranges, accumulation_arg."""
     accumulation = more.pop("accumulation_arg", None)
     request = StepRequest(name="train", entry=entry, path=[str(CASES)], args=args, accumulation_arg=accumulation)
-    builder = build.load_entry(request, PATHS)
+    builder = build.load_builder(request, PATHS)
     mesh = make_mesh(axes)
 
     def rebuild(extra: Any, other: Any) -> NormalisedStep:

@@ -1,0 +1,63 @@
+"""What a loader is, in words: a line for each stage of a grain pipeline, from the batch back to the source.
+
+A cursor is taken by any pipeline; these lines say of two of them whether they are the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_LEFT_OUT = frozenset({"_parent_length", "_default_seed", "_transform_name", "_source_name", "_record_metrics"})
+_ENDLESS = 1 << 40
+_DEPTH = 64
+
+
+def described(loader: Any) -> list[str]:
+    """The stages of a `grain` Dataset or DataLoader; the class alone of anything else."""
+    if hasattr(loader, "_sampler") and hasattr(loader, "_data_source"):
+        operations = [type(each).__name__ + _values(each) for each in getattr(loader, "_operations", ())]
+        return [*reversed(operations), repr(loader._sampler), _source(loader._data_source)]
+    if hasattr(loader, "_parents"):
+        return list(_stages(loader, 0))
+    return [type(loader).__name__]
+
+
+def _stages(node: Any, depth: int) -> Iterator[str]:
+    name = type(node).__name__.lstrip("_").removesuffix("Dataset").removesuffix("Map").removesuffix("Iter")
+    source = getattr(node, "_source", None)
+    inside = f"({_source(source)})" if source is not None else _values(node)
+    # Reading ahead changes when a record is read, not which one comes.
+    if name != "Prefetch":
+        yield "  " * depth + (name or "Dataset") + inside
+    parents = tuple(getattr(node, "_parents", None) or ())
+    for parent in parents if depth < _DEPTH else ():
+        yield from _stages(parent, depth + (len(parents) > 1))
+
+
+def _values(node: Any) -> str:
+    """`(batch_size=4, seed=3)`: the numbers, texts and functions that an object holds."""
+    said = []
+    for name, value in sorted(getattr(node, "__dict__", {}).items()):
+        plain = name.lstrip("_")
+        if name in _LEFT_OUT or plain.startswith(("original_", "stats", "parents", "get_parent")):
+            continue
+        if callable(value) and hasattr(value, "__qualname__"):
+            said.append(f"{plain}={value.__qualname__}")
+        elif isinstance(value, (bool, int, float, str)) and not (isinstance(value, int) and value > _ENDLESS):
+            said.append(f"{plain}={value}")
+        elif isinstance(value, (tuple, list)) and all(isinstance(each, (int, float, str)) for each in value):
+            said.append(f"{plain}={list(value)}")
+        elif name == "_selection_map":
+            said.append(_values(value)[1:-1])
+    return f"({', '.join(filter(None, said))})"
+
+
+def _source(source: Any) -> str:
+    """A source by its own word, unless that lists its records or an address; and its length."""
+    try:
+        length = f"{len(source)} records"
+    except TypeError:
+        length = "records without number"
+    words = repr(source) if type(source).__repr__ not in (object.__repr__, list.__repr__, tuple.__repr__) else ""
+    return f"{words if 0 < len(words) <= 200 else type(source).__name__}, {length}"

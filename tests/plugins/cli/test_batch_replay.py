@@ -1,0 +1,152 @@
+"""`contract-lint batch replay` and `progress`: real loaders in a process of their own, and the handed cases."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+CORPUS = os.environ.get("CONTRACT_LINT_CORPUS")
+HEAD = "contract: 1\nname: n\nstep: { train: { entry: m:build } }\n"
+LOADERS = """
+import grain
+import numpy as np
+
+def dataset(seed=3, batch=4):
+    return grain.MapDataset.range(100).shuffle(seed=seed).repeat().batch(batch)
+
+def loader(seed=1):
+    sampler = grain.samplers.IndexSampler(20, grain.sharding.NoSharding(), shuffle=True, seed=seed, num_epochs=1)
+    return grain.DataLoader(data_source=range(20), sampler=sampler, operations=[grain.transforms.Batch(2)])
+
+def plain(cursor, seed=3):
+    order = np.random.default_rng(seed).permutation(100)
+    for start in range(cursor["next_index"], 100, 4):
+        yield {"tokens": order[start : start + 4]}
+
+def broken(cursor):
+    raise OSError("no such disk")
+"""
+WHOLE: dict[str, Any] = {
+    "step": 5,
+    "tokens": 20,
+    "sources": {"web": {"records": 20, "tokens": 20, "epoch": 0}},
+    "cursor": {"next_index": 20},
+    "dataset": "sha256:" + "0" * 64,
+    "tokenizer": "sha256:" + "1" * 64,
+    "mixture": {"web": 1},
+    "seed": 3,
+    "sampler": "shuffle",
+    "batch": 4,
+    "shards": 1,
+    "prefetch": 0,
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    (tmp_path / "loaders.py").write_text(LOADERS)
+    for name, changed in {"a": {}, "seed": {"seed": 4}, "behind": {"cursor": {"next_index": 16}}}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({**WHOLE, **changed}))
+    return tmp_path
+
+
+def _codes(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [each["code"] for each in json.loads(done.stdout)["findings"]]
+
+
+def test_another_identity_is_refused_before_anything_is_opened(cli: Run, here: Path) -> None:
+    done = cli("batch", "replay", "a.json", "seed.json", "--loader", "none:none")
+    assert done.returncode == 1 and "seed is 4, and was 3 where the cursor was saved" in done.stdout
+
+
+def test_a_plain_cursor(cli: Run, here: Path) -> None:
+    done = cli("batch", "replay", "a.json", "behind.json", "--loader", "loaders:plain")
+    assert done.returncode == 1 and "it is 1 behind, and reads 1 again" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("a.json", "a.json"), "nothing says what opens the data"),
+        (("a.json", "a.json", "--loader", "loaders"), "expected module:function"),
+        (("a.json", "none.json", "--loader", "loaders:plain"), "none.json: cannot be read"),
+    ],
+)
+def test_wrong_usage(cli: Run, here: Path, arguments: tuple[str, ...], said: str) -> None:
+    done = cli("batch", "replay", *arguments)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_what_the_loader_raises_is_said(cli: Run, here: Path) -> None:
+    done = cli("batch", "replay", "a.json", "a.json", "--loader", "loaders:broken")
+    assert done.returncode == 2 and "no such disk" in done.stderr and "loaders.py:18" in done.stderr
+
+
+@pytest.mark.slow
+def test_grain(cli: Run, here: Path) -> None:
+    pytest.importorskip("grain")
+    made = """
+import json, sys
+import contract_lint as cl, loaders
+identity = {name: value for name, value in json.load(open("a.json")).items() if name not in ("cursor", "sampler")}
+for name, open_, args in (("d", loaders.dataset, {}), ("d4", loaders.dataset, {"seed": 4}),
+                          ("d8", loaders.dataset, {"batch": 8}),
+                          ("l", loaders.loader, {}), ("l4", loaders.loader, {"seed": 4})):
+    data = open_(**args)
+    iterator = iter(data)
+    for _ in range(5):
+        next(iterator)
+    json.dump(cl.data_position(iterator, data, **identity), open(name + ".json", "w"))
+"""
+    subprocess.run([sys.executable, "-c", made], check=True, cwd=here, capture_output=True)
+    for first, second, entry, wanted in (
+        ("d", "d", "dataset", []),
+        ("d4", "d4", "dataset", ["DAT711"]),
+        ("d8", "d8", "dataset", ["DAT711"]),
+        ("l", "l", "loader", []),
+        ("l4", "l4", "loader", ["DAT711"]),
+    ):
+        named = f"loaders:{entry}"
+        done = cli("batch", "replay", f"{first}.json", f"{second}.json", "--loader", named, "--format", "json")
+        assert _codes(done) == wanted, (first, done.stdout, done.stderr)
+
+
+def _facts(case: str, variant: str, *extra: str) -> dict[str, Any]:
+    made = Path(CORPUS or "", "cases", "contracts", case, "gen.py")
+    done = subprocess.run(
+        [sys.executable, made, "--variant", variant, *extra], check=True, capture_output=True, text=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(CORPUS is None, reason="CONTRACT_LINT_CORPUS is not set")
+def test_a_cursor_without_identity(cli: Run, here: Path) -> None:
+    for variant, wanted in (("bad", ["DAT711"]), ("good", [])):
+        changed = _facts("11_data_cursor_without_identity", variant)["changed"]
+        seed = 4 if "shuffle_seed" in changed else 3
+        (here / "now.json").write_text(json.dumps({**WHOLE, "seed": seed}))
+        done = cli("batch", "replay", "a.json", "now.json", "--loader", "loaders:plain", "--format", "json")
+        assert _codes(done) == wanted, done.stderr
+
+
+@pytest.mark.skipif(CORPUS is None, reason="CONTRACT_LINT_CORPUS is not set")
+def test_a_frozen_cursor(cli: Run, here: Path) -> None:
+    contract = HEAD + "data: { progress: { tokens_per_step: 4096 } }\n"
+    (here / "c.contract.yaml").write_text(contract)
+    for variant, wanted in (("bad", ["DAT713"]), ("good", [])):
+        _facts("12_cursor_frozen_after_resume", variant, "--out", str(here / "run.jsonl"))
+        records = [{**WHOLE, **json.loads(line)} for line in (here / "run.jsonl").read_text().splitlines()]
+        lines = [json.dumps(each | {"cursor": each["tokens"]}) + "\n" for each in records]
+        (here / "run.jsonl").write_text("".join(lines))
+        done = cli("batch", "progress", "run.jsonl", "--contract", "c.contract.yaml", "--format", "json")
+        assert _codes(done) == wanted
+        if wanted:
+            assert "step 300: 100 steps but 0 tokens" in done.stdout

@@ -39,6 +39,7 @@ def replay(
     fail_on: FailOn | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    config: str | None,
 ) -> int:
     """Two progress records (JSON, or the last line of a .jsonl) against each other and against the loader.
 
@@ -50,7 +51,7 @@ def replay(
     from .output import emit
     from .progress import progress
 
-    settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
+    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
     with progress() as say:
         report = pipeline.replay(
             first,
@@ -80,6 +81,7 @@ def records(
     fail_on: FailOn | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    config: str | None,
 ) -> int:
     """The progress records of one run, a line of JSON for each checkpoint: their twelve fields, and that they advance.
 
@@ -89,7 +91,7 @@ def records(
     from ..pipeline.settings import load_settings
     from .output import emit
 
-    settings = load_settings(Path.cwd()).with_options(codes(select), codes(ignore), fail_on)
+    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
     report = check_progress(
         files, contract=contract, select=settings.select, ignore=settings.ignore, fail_on=settings.fail_on
     )

@@ -15,6 +15,7 @@ import pytest
 from contract_lint.contracts.find import SUFFIX
 from contract_lint.linters.registry import rules
 from contract_lint.plugins.cli.main import VERBS
+from contract_lint.plugins.cli.options import FINDING_FORMATS
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,6 +62,19 @@ def test_documents_name_what_exists(name: str) -> None:
     assert set(re.findall(r"\b(?:DAT|JIT|MEM|NUM|SEM|SHD)\d{3}\b", text)) <= {rule.code for rule in rules()}
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert ((ROOT / name).parent / link).exists(), link
+
+
+def test_the_snippets_of_the_readme_name_what_there_is() -> None:
+    """Hooks by their ids, and files of other tools that they can read."""
+    snippets = re.findall(r"```yaml\n# (\S+)\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    read = {name: YAML(typ="safe").load(text) for name, text in snippets}
+    hooks = {hook["id"] for hook in YAML(typ="safe").load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    (repository,) = read[".pre-commit-config.yaml"]["repos"]
+    assert {hook["id"] for hook in repository["hooks"]} == hooks
+    (job,) = read[".github/workflows/contract-lint.yml"]["jobs"].values()
+    called = [step["run"].split() for step in job["steps"] if step.get("run", "").startswith("contract-lint")]
+    assert called and {words[1] for words in called} <= set(VERBS)
+    assert {words[words.index("--format") + 1] for words in called} <= set(FINDING_FORMATS)
 
 
 def test_the_layout_of_the_documents_is_that_of_the_tree() -> None:

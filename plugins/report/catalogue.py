@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from ...linters.rule import Rule
+from .columns import Columns
 from .json import dumps
 from .markdown import escape
 from .text import COLOURS, DEFAULT_WIDTH, to_text
@@ -27,7 +26,7 @@ def render(rules: Sequence[Rule], form: str, width: int | None = None, color: bo
         )
     width = width or DEFAULT_WIDTH
     columns = ("code", "name", "severity", *(("evidence",) if width >= WIDE else ()))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
+    table = Columns()
     for column in columns:
         table.add_column(column, no_wrap=True, style="bold" if column == "code" else None)
     table.add_column("what it finds", ratio=1)

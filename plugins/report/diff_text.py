@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from rich import box
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from ...hlo_tools.diff import Change
 from ..pipeline.diff import Compared
+from .columns import Columns
 from .diff_words import effects, figures, headline, lines, peak, value
 from .printable import one_line, plural
 from .text import to_text
@@ -74,7 +74,7 @@ def _left(count: int, noun: str) -> list[RenderableType]:
 
 def _table(first: str, more: Sequence[str], side: Literal["left", "right"]) -> Table:
     """A borderless table: a column of words that may be folded, and columns of figures that are not."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    made = Columns()
     made.add_column(first, overflow="fold", header_style="bold")
     for name in more:
         made.add_column(name, justify=side, no_wrap=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich import box
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -13,6 +12,7 @@ from rich.text import Text
 from ...contracts.model import format_bytes
 from ..pipeline.tables import ForecastTable, ResourceRow
 from .cells import axes
+from .columns import Columns
 from .printable import one_line
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
@@ -34,7 +34,7 @@ def forecast_text(forecast: ForecastTable, as_run: bool = False) -> list[Rendera
 
 
 def _resources(forecast: ForecastTable) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    table = Columns()
     table.add_column("Forecast per device: a bound", header_style="bold", overflow="fold")
     for name in ("needs", "peak rate", "at least"):
         table.add_column(name, justify="right", no_wrap=True)

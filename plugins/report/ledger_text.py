@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -14,6 +13,7 @@ from ...hlo_tools.collectives import CollectiveLedger
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import Tensor, TensorLedger
 from .cells import axes, bytes_or_dash, peak_label
+from .columns import Columns
 from .printable import one_line, plural
 from .text import to_text
 
@@ -131,7 +131,7 @@ def left_out(count: int, noun: str) -> list[RenderableType]:
 
 def table_of(left: Sequence[str], right: Sequence[str], more: Sequence[str] = ()) -> Table:
     """A borderless table: text columns, number columns, text columns."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    table = Columns()
     for position, name in enumerate((*left, *right, *more)):
         number = len(left) <= position < len(left) + len(right)
         table.add_column(

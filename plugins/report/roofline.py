@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -11,6 +10,7 @@ from ...hlo_tools.cost import Product
 from ...hlo_tools.roofline import Path, Roofline
 from ...hlo_tools.scope import scope_of
 from ..pipeline.forecast import as_table
+from .columns import Columns
 from .forecast import duration, forecast_rows, forecast_text, si, sources, statements
 from .ledger_markdown import folded, table
 from .ledger_text import WIDE, table_of, tail
@@ -99,7 +99,7 @@ def _spent(path: Path) -> str:
 
 
 def _products(found: Roofline, wide: bool) -> Table:
-    each = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    each = Columns()
     each.add_column("Matrix product", header_style="bold", overflow="fold")
     for name in ("FLOP a step", "share", "runs"):
         each.add_column(name, justify="right", no_wrap=True)

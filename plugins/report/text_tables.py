@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich import box
 from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -16,6 +15,7 @@ from ...contracts.model import format_bytes
 from ..pipeline.resolved import ResolvedRow
 from ..pipeline.tables import CollectiveRow, MemoryTable, RunTable, StepTables, TensorRow
 from .cells import ESTIMATE, axes, beside, bytes_or_dash, compared, mesh, number, peak_label
+from .columns import Columns
 from .forecast import forecast_text
 from .printable import one_line, plural
 from .wrap import broken
@@ -76,7 +76,7 @@ def resolved_table(rows: tuple[ResolvedRow, ...]) -> Table:
 
 def _table(title: str, *columns: str, left: int = 1) -> Table:
     """A borderless table; the first `left` columns are text, the others numbers."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    table = Columns()
     table.add_column(title, header_style="bold", overflow="fold")
     for position, column in enumerate(columns, start=1):
         table.add_column(column, justify="left" if position < left else "right", overflow="fold")

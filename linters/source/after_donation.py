@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .buffers import STATE, Use, is_host, needs, uses
-from .donation import leaves
-from .keys import same, together
+from .donation import Conditions, Donation, leaves
+from .keys import same
 from .records import Call, Function, Loop, Record
+from .together import together
 from .values.value import Value
 
 if TYPE_CHECKING:
@@ -16,34 +17,38 @@ if TYPE_CHECKING:
 
 
 class Gone:
-    """A value that a call donated. `round` is the loop whose first round takes it, where it came before the loop."""
+    """A value that a call donated. `round` is the loop whose first round takes it, where it came before the loop.
 
-    __slots__ = ("call", "plain", "round", "value")
+    `when` are conditions under which it does.
+    """
 
-    def __init__(self, call: Call, value: Value, plain: bool, round: Loop | None = None) -> None:
+    __slots__ = ("call", "plain", "round", "value", "when")
+
+    def __init__(self, call: Call, value: Value, plain: bool, when: Conditions, round: Loop | None = None) -> None:
         self.call = call
+        self.when = when
         self.value = value
         self.plain = plain
         self.round = round
 
 
-def gone_with(facts: FileFacts, call: Call, value: Value, itself: bool) -> Iterator[Gone]:
+def gone_with(facts: FileFacts, call: Call, donation: Donation) -> Iterator[Gone]:
     """What goes with an argument that is donated: what it holds in plain sight, what it was before a loop."""
-    value = same(value)
+    value, when = same(donation.value), donation.when
     for each, plain in leaves(facts.program, value):
         if each.op not in ("const", "name", "function", "class", "ref", "unknown") and not is_host(facts, each):
-            yield Gone(call, each, plain and itself)
+            yield Gone(call, each, plain and donation.itself, when)
     before = value
     while before.op == "loop" and before.args[0] is not before:
         loop, before = before.data, before.args[0]
         if before.op in ("param", "call", "item"):
-            yield Gone(call, before, False, loop)
+            yield Gone(call, before, False, when, loop)
 
 
 def used_after(facts: FileFacts, function: Function, gone: Gone) -> Iterator[tuple[Use, Record, str]]:
     """Where a donated value is read after the call: the use, when it happens, and how sure its numbers are needed."""
     for use, when in (*((each, each.record) for each in uses(function)), *_in_closures(function)):
-        if when is gone.call or not _after(gone, when) or not together(gone.call.block, when.block):
+        if when is gone.call or not _after(gone, when) or not together(gone.call.block, when.block, *gone.when):
             continue
         if _is_gone(gone, when, use.value) or (gone.round is None and is_part_of(use.value, gone.value)):
             need = needs(facts, use)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .apis import ARRAY_ATTRIBUTES, ARRAY_METHODS, SURE_ARRAY_METHODS, result_of
-from .keys import together
 from .records import Call, Store
+from .together import together
 from .values.value import Value, dotted
 
 if TYPE_CHECKING:

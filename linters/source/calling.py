@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from .apis import layer_gives
 from .callee import NOTHING, Callee, Wrapped
 from .frozen import Frozen, is_summary, made_call
-from .names import Names
+from .jit_options import Jitting, options_of
 from .records import Call, Class
 from .summary import FunctionSummary
 from .transforms import POSITIONAL, TRANSFORMS, Transform
@@ -17,35 +16,11 @@ from .values.value import UNKNOWN, Value, dotted, spread
 
 PARTIAL = frozenset({"functools.partial", "jax.tree_util.Partial", "equinox.Partial"})
 DEEPEST_RETURN = 4
-HIDDEN = "**"
-"""In place of the name of an option: what a call hands on with `**`, where that is not in sight."""
 Given = tuple[str, int]
 """Where a function is given to a parameter: the id of the function that calls, and which of its calls it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class JitOptions:
-    """The static and donated parameters of a jitted callee.
-
-    `static_numbers`, `donated_numbers` count the arguments of a call of it, `static_names`, `donated_names` are
-    parameter names; each is None where it is computed from what is not known. With a known signature, names and
-    numbers are both complete. `all_donated` is equinox's `donate="all"`.
-    """
-
-    static_numbers: frozenset[int] | None
-    static_names: frozenset[str] | None
-    donated_numbers: frozenset[int] | None
-    donated_names: frozenset[str] | None
-    all_donated: bool = False
-
-    def is_static(self, number: int | None, name: str | None = None) -> bool:
-        return number in (self.static_numbers or ()) or name in (self.static_names or ())
-
-    def is_donated(self, number: int | None, name: str | None = None) -> bool:
-        return self.all_donated or number in (self.donated_numbers or ()) or name in (self.donated_names or ())
-
-
-class Calling(Names):
+class Calling(Jitting):
     """The part of `Program` about calls."""
 
     bindings: Mapping[tuple[str, int], Sequence[Given]]
@@ -392,100 +367,6 @@ class Calling(Names):
                 if key is not None and key.op == "const" and key.data == index.data:
                     return each
         return None
-
-    # Constants
-
-    def constant(self, value: Value | None, missing: Any) -> Any:
-        """The Python value of a literal, of a tuple or list of literals, or of a name bound to one."""
-        if value is None:
-            return missing
-        if value.op == "const":
-            return value.data
-        if value.op in ("tuple", "list"):
-            parts = [self.constant(each, missing) for each in value.args]
-            return missing if any(part is missing for part in parts) else tuple(parts)
-        if value.op == "name":
-            target = self.resolve(value.data)
-            return self.constant(target, missing) if target is not None and target.op != "name" else missing
-        if value.op == "call" and dotted(value.data.func) in ("builtins.tuple", "builtins.list"):
-            call: Call = value.data
-            return self.constant(call.args[0], missing) if len(call.args) == 1 and not call.keywords else missing
-        if value.op == "phi":
-            parts = [self.constant(each, missing) for each in value.args]
-            if all(part is not missing and type(part) is type(parts[0]) and part == parts[0] for part in parts):
-                return parts[0]
-        return missing
-
-    def strings(self, value: Value | None) -> frozenset[str] | None:
-        """Every string that a value can be or hold."""
-        if value is not None and value.op == "phi":
-            parts = [self.strings(each) for each in value.args]
-            return None if any(part is None for part in parts) else frozenset().union(*(part or () for part in parts))
-        missing = object()
-        found = self.constant(value, missing)
-        if isinstance(found, str):
-            return frozenset({found})
-        if isinstance(found, tuple) and all(isinstance(each, str) for each in found):
-            return frozenset(found)
-        return None
-
-    def jit_options(self, callee: Callee) -> JitOptions:
-        """Static and donated parameters of the outermost transform that compiles (or of the outermost one)."""
-        wrapped = callee.jit or (callee.wraps[0] if callee.wraps else None)
-        if wrapped is None:
-            none: frozenset[Any] = frozenset()
-            return JitOptions(none, none, none, none)
-        options = wrapped.options
-        static = self._options(wrapped, "static_argnums", "static_argnames", callee)
-        if wrapped.name == "jax.pmap" or "static_broadcasted_argnums" in options:
-            static = self._options(wrapped, "static_broadcasted_argnums", "static_argnames", callee)
-        donated = self._options(wrapped, "donate_argnums", "donate_argnames", callee)
-        every = self.constant(options.get("donate"), None) in ("all", "all-except-first", "warn")
-        return JitOptions(*static, *donated, every)
-
-    def _options(
-        self, wrapped: Wrapped, numbers: str, names: str, callee: Callee
-    ) -> tuple[frozenset[int] | None, frozenset[str] | None]:
-        options = wrapped.options
-        if HIDDEN in options and numbers not in options and names not in options:
-            return None, None
-        found: frozenset[int] | None = frozenset()
-        named: frozenset[str] | None = frozenset()
-        if numbers in options:
-            value = self.constant(options[numbers], None)
-            value = (value,) if type(value) is int else value
-            if value is None and options[numbers].op == "const":
-                value = ()
-            found = frozenset(value) if isinstance(value, tuple) and all(type(each) is int for each in value) else None
-        if names in options:
-            named = self.strings(options[names])
-            if named is None and options[names].op == "const":
-                named = frozenset()
-        function = callee.function
-        if function is None or found is None or named is None:
-            return found, named
-        # The transform counts from what was bound when it was applied, a call from what is bound by then.
-        every = [each.name for each in function.parameters if each.kind == "positional"]
-        positional, later = every[wrapped.inside :], len(callee.bound) - wrapped.inside
-        count = len(positional)
-        found = frozenset(each + count if each < 0 else each for each in found)
-        by_number = {positional[each] for each in found if 0 <= each < count}
-        by_name = {positional.index(each) for each in named if each in positional}
-        return frozenset(each - later for each in found | by_name if each >= later), named | by_number
-
-
-def options_of(keywords: Mapping[str | None, Value]) -> dict[str, Value]:
-    """The options that a call gives to a transform by name, with those of a dictionary in sight behind `**`."""
-    options: dict[str, Value] = {}
-    for name, each in keywords.items():
-        names = [key.data if key and key.op == "const" else None for key in each.data] if each.op == "dict" else [None]
-        if name is not None and name != HIDDEN:
-            options[name] = each
-        elif all(type(key) is str for key in names):
-            options.update((str(key), value) for key, value in zip(names, each.args, strict=True))
-        else:
-            options[HIDDEN] = each
-    return options
 
 
 def _apart(value: Value) -> Value:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .callee import Callee
-from .records import Call
+from .records import Branch, Call
+from .together import Condition
 from .values.value import Value, spread
 
 if TYPE_CHECKING:
@@ -16,26 +18,64 @@ if TYPE_CHECKING:
 
 # These put the new arrays into the modules that they were given, so what is donated to them is not lost.
 _UPDATES_IN_PLACE = frozenset({"flax.nnx.jit", "flax.nnx.pmap"})
+Conditions = tuple[Condition, ...]
 _HOLDERS = frozenset({"tuple", "list", "dict", "set"})
 
 
-def donated(facts: FileFacts, call: Call) -> list[tuple[str, Value, bool]]:
-    """The arguments that a call on the host donates: their names, their values, and whether the call does it itself.
+class Donation(NamedTuple):
+    """An argument that a call donates, as `how` says it. `itself` is false where a function of the project hands it on.
 
-    Another function of the project may hand its argument on to one that donates it.
+    `when` are the conditions under which what is called donates it, where it may be one of several functions;
+    `always` says that all of them do.
     """
+
+    how: str
+    value: Value
+    itself: bool
+    when: Conditions = ()
+    always: bool = True
+
+
+def donated(facts: FileFacts, call: Call) -> list[Donation]:
+    """The arguments that a call on the host donates."""
+    functions = list(_alternatives(call.func))
+    if len(functions) == 1:
+        return _donated_by(facts, call, call.func)
+    found: list[Donation] = []
+    by_each = [(_donated_by(facts, call, func), when) for func, when in functions]
+    for given, when in by_each:
+        for each in given:
+            if not any(each.value is other.value for other in found):
+                always = all(any(other.value is each.value for other in others) for others, _ in by_each)
+                found.append(each._replace(when=() if always else when, always=always))
+    return found
+
+
+def _alternatives(func: Value, when: Conditions = (), depth: int = 0) -> Iterator[tuple[Value, Conditions]]:
+    """The functions that a name may be, each with the conditions under which it is this one."""
+    if func.op != "phi" or depth > 4:
+        yield func, when
+        return
+    asked = func.data.value if isinstance(func.data, Branch) and len(func.args) == 2 else None
+    for each, arm in zip(func.args, ("then", *repeat("else", len(func.args) - 1)), strict=True):
+        yield from _alternatives(each, (*when, (asked, arm)) if asked is not None else when, depth + 1)
+
+
+def _donated_by(facts: FileFacts, call: Call, func: Value) -> list[Donation]:
+    """What a call of this function donates. One of the project may hand its argument on to one that does."""
     program = facts.program
-    callee = _compiled(facts, call.func) or facts.callee(call)
+    callee = _compiled(facts, func) or facts.callee(func)
     if _donates_itself(callee):
-        return [(each, value, True) for each, value in _given_away(program, callee, call.args, call.keywords)]
+        return [Donation(each, value, True) for each, value in _given_away(program, callee, call.args, call.keywords)]
     if callee.function is None or callee.wraps or callee.cls is not None:
         return []
     names = donates(program, callee.function.id)
     if not names:
         return []
-    given = facts.arguments(call)
+    given = program.matched(callee, call.args, call.keywords)
     written = {id(each) for each in (*call.args, *call.keywords.values())}
-    return [(name, given[name], False) for name in sorted(names) if name in given and id(given[name]) in written]
+    handed = [name for name in sorted(names) if name in given and id(given[name]) in written]
+    return [Donation(name, given[name], False) for name in handed]
 
 
 def _compiled(facts: FileFacts, value: Value) -> Callee | None:

@@ -23,7 +23,8 @@ reads records.
 (subscripts), `.arithmetic` (binary operations and comparisons), `.formats` (f-strings). Each has `node`, `block`,
 `order`, `function`, `statement`. `function.parameters`, `.decorators`, `.owner` (its class), `.parent`, `.attributes`
 (those of parameters that it reads). `facts.classes` has the classes, `facts.module.mentions` where names of
-`removals.NOTED` are written. `a.block.excludes(b.block)`: never in the same round (other arms, or one returned before).
+`removals.NOTED` are written. `a.block.excludes(b.block)`: never in the same round (other arms, or one returned before);
+`together.together(a.block, b.block)` asks also whether the conditions round both can be so in one run.
 `block.loops()`: the loops round it. `block.guards()`: conditions that hold there, with `then` / `else`.
 
 ## Values (values/value.py, a table of ops is there)
@@ -47,7 +48,7 @@ Value in terms of the arguments (None where unknown). A name of an enclosing fun
 - `facts.jit_options(callee)`: `JitOptions` of the jit round it: static and donated positions and names.
 - `facts.held(value)`: the kinds of a value and of what it holds, where it is a tuple, list or dict in sight.
 - `facts.type_of(value)`: the class that a value is an instance of: id of a project class, or dotted name.
-- `facts.is_key(value)`, `facts.key_uses(function)`: what consumes PRNG keys; keys.py has `varies` and `together` too.
+- `facts.is_key(value)`, `facts.key_uses(function)`: what consumes PRNG keys; keys.py has `varies` too.
 - `facts.repeated(function)`: the place of a loop on the host that comes to call it. `facts.starts_backend(call)`.
 - `facts.is_test`: the file is a test.
 - `facts.text(node)`: the source of a node on one line, shortened. `facts.named(value)`: a value as messages call it.
@@ -64,8 +65,8 @@ from typing import TYPE_CHECKING, Any
 from ...contracts.finding import Finding, Location
 from .apis import starts_backend
 from .callee import Callee
-from .calling import JitOptions
 from .fixed import UNDECIDED
+from .jit_options import JitOptions
 from .keys import KeyUse, key_uses
 from .kinds import TRACERS
 from .records import Call, Class, Function, Module

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .records import Block, Call, Function, Loop
+from .together import facts
 from .values.value import Value, dotted
 
 if TYPE_CHECKING:
@@ -123,62 +123,57 @@ def varies(value: Value, loop: Loop, depth: int = 0) -> bool:
 def repeats(use: KeyUse) -> Loop | None:
     """The loop in whose every round this use is of the same key."""
     for loop in use.call.block.loops():
-        if loop.once or _leaves(use.call.block, loop):
+        if loop.once or _leaves(use.call.block, loop) or _in_one_round(use.call.block, loop):
             continue
         if not varies(use.value, loop):
             return loop
     return None
 
 
+def _in_one_round(block: Block, loop: Loop) -> bool:
+    """Whether a block runs in one round of a loop at most: where what differs in each has one value, or as long as a
+    name that the rounds bind again is None or a flag.
+    """
+    for each in block.chain():
+        if not _is_inside(each, loop):
+            return False
+        if each.guard is None or each.arm not in ("then", "else"):
+            continue
+        for value, holds in facts([(each.guard, each.arm == "then")]):
+            equal = value.op == "compare" and value.data == (("Eq",) if holds else ("NotEq",))
+            if equal and any(_is_another(side, loop) for side in value.args):
+                return True
+            latch = value.args[0] if value.op == "compare" and value.data in (("Is",), ("IsNot",)) else value
+            if latch.op == "loop" and latch.data is loop and same(latch) is latch:
+                return True
+    return False
+
+
+def _is_another(value: Value, loop: Loop) -> bool:
+    """Whether a value is another one in each round: a count, a key of a dictionary, one of several constants."""
+    if value.op == "loop":
+        after = value.args[1]
+        return value.data is loop and after.op == "bin" and any(each is value for each in after.args)
+    if value.op != "element" or value.data is not loop:
+        return False
+    over = value.args[0]
+    if over.op in ("tuple", "list", "set"):
+        constants = [each.data for each in over.args if each.op == "const"]
+        return len(constants) == len(over.args) == len(set(map(repr, constants)))
+    if over.op == "call":
+        return dotted(over.data.func) == "builtins.range"
+    return over.op == "unknown" and value.kind == "static"  # what `enumerate` counts, the keys of `items()`
+
+
+def _is_inside(block: Block, loop: Loop) -> bool:
+    return block.loop is loop or (block.loop is not None and loop in list(block.loop.block.loops()))
+
+
 def _leaves(block: Block, loop: Loop) -> bool:
     """Whether the path through this block does not come to the next round."""
     for each in block.chain():
-        if each.loop is not loop and (each.loop is None or loop not in list(each.loop.block.loops())):
+        if not _is_inside(each, loop):
             return False
         if each.ends in ("return", "break", "raise"):
             return True
     return False
-
-
-def together(first: Block, second: Block) -> bool:
-    """Whether one run can pass both blocks: not in other arms of a branch, nor under conditions that contradict."""
-    if first.excludes(second):
-        return False
-    mine = [(value, arm) for value, arm in first.guards()]
-    for value, arm in second.guards():
-        for other, its_arm in mine:
-            if value is not other and _contradict(value, arm, other, its_arm):
-                return False
-    return True
-
-
-def _contradict(value: Value, arm: str, other: Value, its_arm: str) -> bool:
-    if arm not in ("then", "else") or its_arm not in ("then", "else"):
-        return False
-    value, arm = _without_not(value, arm)
-    other, its_arm = _without_not(other, its_arm)
-    if value is other or _text(value) == _text(other):
-        return arm != its_arm
-    if value.op == other.op == "compare" and arm == its_arm == "then" and value.data == other.data == ("Eq",):
-        same_left = value.args[0] is other.args[0] or _text(value.args[0]) == _text(other.args[0])
-        constants = value.args[1].op == other.args[1].op == "const"
-        return same_left and constants and value.args[1].data != other.args[1].data
-    return False
-
-
-def _without_not(value: Value, arm: str) -> tuple[Value, str]:
-    while value.op == "unary" and value.data == "Not":
-        value, arm = value.args[0], "else" if arm == "then" else "then"
-    return value, arm
-
-
-def _text(value: Value) -> str:
-    """The code that a value was written as; unique where there is none."""
-    if value.op == "param":
-        return value.data.name
-    if value.node is None or value.op in ("phi", "loop"):
-        return f"<{id(value)}>"
-    try:
-        return ast.unparse(value.node)
-    except RecursionError:
-        return f"<{id(value)}>"

@@ -13,8 +13,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from .callee import Callee
-from .calling import HIDDEN, Given, options_of
+from .calling import Given
 from .fixed import UNDECIDED, VARIES, is_dead, met, scalar
+from .jit_options import HIDDEN, options_of
 from .records import Call
 from .states import INPUT, OPEN, TRACER, bit, fixed_under, is_input, named, states_under
 from .summary import HIGHER_ORDER, FunctionSummary

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .callee import Callee, Wrapped
-from .calling import HIDDEN
 from .fixed import VARIES, scalar
+from .jit_options import HIDDEN
 from .kinds import TRACERS
 from .transforms import Transform
 from .values.value import UNKNOWN, Parameter, Value, dotted

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .apis import result_of
-from .calling import HIDDEN
+from .jit_options import HIDDEN
 from .jits import Jit
 from .records import Function
 from .values.value import Value

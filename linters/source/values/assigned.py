@@ -24,14 +24,18 @@ _OTHER_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 class Assigned:
-    """`names` are bound or changed in place, `attributes` are (name, attribute), `called`: their methods run."""
+    """`names` are bound or changed in place, `attributes` are (name, attribute), `called`: their methods run.
 
-    __slots__ = ("attributes", "called", "names")
+    `calls` says whether anything is called at all.
+    """
+
+    __slots__ = ("attributes", "called", "calls", "names")
 
     def __init__(self) -> None:
         self.names: set[str] = set()
         self.attributes: set[tuple[str, str]] = set()
         self.called: set[str] = set()
+        self.calls = False
 
 
 def assigned_in(nodes: list[ast.stmt], *more: ast.AST) -> Assigned:
@@ -64,6 +68,7 @@ def assigned_in(nodes: list[ast.stmt], *more: ast.AST) -> Assigned:
             if type(func) is ast.Attribute and func.attr in AMBIGUOUS and type(func.value) is ast.Name:
                 names.add(func.value.id)
         elif kind is ast.Call:
+            found.calls = True
             func = node.func  # type: ignore[attr-defined]
             if type(func) is ast.Attribute and type(func.value) is ast.Name:
                 if func.attr in MUTATORS and func.attr not in AMBIGUOUS:

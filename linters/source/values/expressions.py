@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from ..records import Arithmetic, Block, Branch, Function, Item, Loop, Mention, Return, Store
 from ..removals import NOTED
 from .assigned import AMBIGUOUS, MUTATORS
-from .state import Scope, State
-from .value import NONE, UNKNOWN, Parameter, Value
+from .renewed import Renewed
+from .state import Scope
+from .value import NONE, UNKNOWN, Parameter, Value, dotted
 
 _SAME_ELEMENTS = {"builtins.reversed", "builtins.sorted", "builtins.list", "builtins.tuple", "builtins.iter"}
 
 
-class Expressions(State):
+class Expressions(Renewed):
     """Evaluates expressions in the current state."""
 
     def __init__(self, module: Any) -> None:
@@ -44,12 +45,22 @@ class Expressions(State):
 
     def _attribute(self, node: ast.Attribute) -> Value:
         base = self.evaluators[type(node.value)](node.value)
-        value = self.attribute(base, node.attr, node)
+        value = self._own_property(node, base) or self.attribute(base, node.attr, node)
         if value.op == "name":
             if value.data in NOTED:
                 self.mention(node, value.data, "attribute")
         elif base.op == "param" and value.op == "attr":
             self.function.attributes.append(value)
+        return value
+
+    def _own_property(self, node: ast.Attribute, base: Value) -> Value | None:
+        """What a property of the method's own object gives: code that runs, so each time another value."""
+        owner = base.data.function.owner if base.op == "param" and base.data.index == 0 else None
+        method = owner.methods.get(node.attr) if owner is not None else None
+        if method is None or not any(dotted(each) == "builtins.property" for each in method.decorators):
+            return None
+        value = Value("attr", node, (base,), node.attr)
+        value.loop = self.loop
         return value
 
     def mention(self, node: ast.AST, name: str, how: str) -> None:
@@ -66,6 +77,8 @@ class Expressions(State):
         args = [evaluate(arg) for arg in node.args]
         keywords: dict[str | None, Value] = {each.arg: evaluate(each.value) for each in node.keywords}
         call = self.call(node, func, args, keywords)
+        if self.rebound:
+            self.renew_names(call)
         if type(node.func) is ast.Attribute:
             base = node.func.value
             if type(base) is ast.Name and func.op == "attr":
@@ -330,6 +343,9 @@ class Expressions(State):
         return value
 
     def assign(self, target: ast.expr, value: Value, node: ast.AST, augmented: str | None = None) -> None:
+        raise NotImplementedError
+
+    def run(self, body: Sequence[ast.stmt]) -> None:
         raise NotImplementedError
 
     def _await(self, node: ast.Await) -> Value:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..records import Block, Function, Module, Return
+from .renewed import declared_in
 from .state import Env, Scope
 from .statements import Statements
 from .value import Value
@@ -31,6 +32,7 @@ class Interpreter(Statements):
 
     def interpret(self) -> Module:
         module = self.module
+        self.rebound, self._sets, self.outer = declared_in(module.source.text), {}, set()
         top = Function(f"{module.name}:", "<module>", module.tree, None, None)
         module.functions.append(top)
         self._enter(top, None, self.globals)
@@ -50,7 +52,7 @@ class Interpreter(Statements):
         self.block: Block = function.block
         self.loop, self.ends, self.order, self.owner = None, None, 0, None
         self.declared, self.exits, self.breaks, self.continues = {}, [], [], []
-        self.attributes, self.in_class_body = {}, False
+        self.attributes, self.in_class_body, self.outer = {}, False, set()
 
     def _body(self, function: Function, scope: Scope | None) -> None:
         node, env = function.node, Env()

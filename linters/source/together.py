@@ -1,0 +1,167 @@
+"""Whether one run can pass two places of a function: what the conditions round both say, taken together.
+
+Each condition is taken apart into facts: one question, and whether it is answered yes. A question of a value and
+constants (`mode == "train"`, `n > 3`, `flag`, `x is None`) is a test of that value. Facts contradict where the same
+question is answered twice, or where no value passes all tests of it. Two questions are the same where they are asked
+of the same values: of a name that was bound again meanwhile, they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import islice, pairwise
+from typing import Any
+
+from .records import Block
+from .values.value import Value
+
+Condition = tuple[Value, str]
+"""A condition that was asked, and the arm that is taken, `then` or `else`."""
+Test = tuple[Callable[[Any], bool | None], bool]
+"""A question about one value, None where it cannot be asked of such a value, and whether the answer is yes."""
+
+_DEEPEST = 8
+_MOST = 40
+"""So many conditions round one place are looked at, the innermost: long functions may have thousands."""
+_PLAIN = (str, int, float, bool, bytes, type(None))
+_OPPOSITE = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In", "GtE": "Lt", "LtE": "Gt"}
+_TURNED = {"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "Gt": "Lt", "LtE": "GtE", "GtE": "LtE"}
+_ASKED: dict[str, Callable[[Any, Any], bool]] = {
+    "Eq": lambda value, constant: value == constant,
+    "Is": lambda value, constant: value is constant or (type(value) is type(constant) and value == constant),
+    "In": lambda value, constants: value in constants,
+    "Lt": lambda value, constant: value < constant,
+    "Gt": lambda value, constant: value > constant,
+}
+
+
+class _Other:
+    """A value that is none of the constants that are named, true or false."""
+
+    def __init__(self, truth: bool) -> None:
+        self.truth = truth
+
+    def __bool__(self) -> bool:
+        return self.truth
+
+
+_OTHERS = (_Other(True), _Other(False))
+
+
+def together(first: Block, second: Block, *more: Condition) -> bool:
+    """Whether one run can pass both blocks: not in other arms of a branch, nor under conditions that contradict.
+
+    `more` are conditions that hold for the first beside those that stand round it.
+    """
+    if first.excludes(second):
+        return False
+    shared = set(map(id, first.chain()))
+    theirs = [each for each in _conditions(second) if id(each[0]) not in shared]
+    if not theirs:
+        return True
+    mine = _conditions(first)
+    shared = set(map(id, second.chain()))
+    if not more and all(id(block) in shared for block, _ in mine):
+        return True
+    return not contradict([condition for _, condition in (*mine, *theirs)] + list(more))
+
+
+def _conditions(block: Block) -> list[tuple[Block, Condition]]:
+    found = ((each, (each.guard, each.arm)) for each in block.chain() if each.guard is not None and _is_asked(each.arm))
+    return list(islice(found, _MOST))
+
+
+def _is_asked(arm: str) -> bool:
+    return arm in ("then", "else")
+
+
+def contradict(conditions: Iterable[Condition]) -> bool:
+    """Whether conditions cannot all be so."""
+    answers: dict[Hashable, bool] = {}
+    tests: dict[Hashable, list[Test]] = {}
+    constants: dict[Hashable, list[Any]] = {}
+    for value, holds in facts((value, arm == "then") for value, arm in conditions if _is_asked(arm)):
+        question, answer = _question(value, holds)
+        if answers.setdefault(question, answer) is not answer:
+            return True
+        subject, test, among = _test(value, holds)
+        if subject is not None:
+            tests.setdefault(subject, []).append(test)
+            constants.setdefault(subject, []).extend(among)
+    return any(len(each) > 1 and not _possible(each, constants[subject]) for subject, each in tests.items())
+
+
+def _possible(tests: list[Test], constants: list[Any]) -> bool:
+    """Whether a value passes all tests: each constant, numbers beside and between them, and what is none of them."""
+    numbers = sorted({each for each in constants if type(each) in (int, float)})
+    beside = [number + by for number in numbers for by in (-0.5, 0.5, -1, 1)]
+    between = [(left + right) / 2 for left, right in pairwise(numbers)]
+    for candidate in (*constants, *beside, *between, None, True, False, *_OTHERS):
+        if all(asked(candidate) in (holds, None) for asked, holds in tests):
+            return True
+    return False
+
+
+def facts(conditions: Iterable[tuple[Value, bool]]) -> Iterator[tuple[Value, bool]]:
+    """What conditions say one by one: themselves, and all operands of an `and` that holds, of an `or` that does not."""
+    for value, holds in conditions:
+        while value.op == "unary" and value.data == "Not":
+            value, holds = value.args[0], not holds
+        yield value, holds
+        if value.op == "bool" and (value.data == "And") is holds:
+            yield from facts((each, holds) for each in value.args)
+
+
+def _question(value: Value, holds: bool) -> tuple[Hashable, bool]:
+    """A condition as it is asked without a negation, and its answer then."""
+    if value.op == "compare" and len(value.data) == 1:
+        operator, (left, right) = value.data[0], value.args
+        if operator in _OPPOSITE:
+            operator, holds = _OPPOSITE[operator], not holds
+        if operator == "Gt":
+            operator, left, right = "Lt", right, left
+        return ("compare", operator, identity(left), identity(right)), holds
+    return identity(value), holds
+
+
+def _test(value: Value, holds: bool) -> tuple[Hashable, Test, list[Any]]:
+    """What a condition asks of one value: whose identity, the test, and the constants in it. None where it does not."""
+    if value.op != "compare" or len(value.data) != 1:
+        return identity(value), (bool, holds), []
+    operator, (subject, other) = value.data[0], value.args
+    if subject.op == "const" and operator in _TURNED:
+        operator, subject, other = _TURNED[operator], other, subject
+    if operator in _OPPOSITE:
+        operator, holds = _OPPOSITE[operator], not holds
+    several = operator == "In"
+    if several and other.op not in ("tuple", "list", "set"):
+        return None, (bool, holds), []
+    given = other.args if several else (other,)
+    if not all(each.op == "const" and type(each.data) in _PLAIN for each in given):
+        return None, (bool, holds), []
+    among = [each.data for each in given]
+    asked, constant = _ASKED[operator], among if several else among[0]
+
+    def test(candidate: Any) -> bool | None:
+        try:
+            return asked(candidate, constant)
+        except TypeError:
+            return None
+
+    return identity(subject), (test, holds), among
+
+
+def identity(value: Value, depth: int = 0) -> Hashable:
+    """Equal for two values that are the same while nobody changes an object: the same expression of the same values."""
+    op, args = value.op, value.args
+    if op == "const":
+        return ("const", type(value.data), repr(value.data))
+    if op == "name":
+        return ("name", value.data)
+    if depth < _DEEPEST:
+        if op == "call" and not value.data.keywords:
+            args = (value.data.func, *value.data.args)
+            return (op, *(identity(each, depth + 1) for each in args))
+        if op in ("attr", "unary", "bin", "compare", "bool", "item", "tuple"):
+            return (op, value.data, *(identity(each, depth + 1) for each in args))
+    return ("value", id(value))

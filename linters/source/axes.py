@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .records import Call, Module
+from .records import Call, Function, Module
 from .values.value import Value, dotted
 
 if TYPE_CHECKING:
@@ -90,6 +90,30 @@ def all_axes(program: Program) -> frozenset[str] | None:
     return frozenset(name for each in files for name in each["names"]) or None
 
 
+def mapped_over(facts: FileFacts, function: Function) -> frozenset[str] | None:
+    """The axes that are bound in a function that `pmap` decorates, or in one inside of it; None where it is not so.
+
+    Nothing maps over a `pmap` again as a rule, so those of the transforms round the function are all.
+    """
+    names: set[str] = set()
+    devices = False
+    inside = {each for each in function.chain() if each.decorators}
+    for each in facts.functions if inside else ():
+        for call in each.calls:
+            if call.decorates is None or call.decorates not in inside:
+                continue
+            callee = facts.callee(call.result)
+            if not callee.wraps or callee.wraps[0].value is not call.result:
+                continue
+            given = callee.wraps[0].options.get("axis_name")
+            found = facts.strings(given) if given is not None else frozenset()
+            if callee.wraps[0].name in SHARD_MAPS or found is None:
+                return None
+            names |= found
+            devices = devices or callee.wraps[0].name == "jax.pmap"
+    return frozenset(names) if devices and names else None
+
+
 def mesh_axes(facts: FileFacts, value: Value | None, depth: int = 0) -> frozenset[str] | None:
     """The names of the axes of a mesh, where it is made in sight."""
     if value is None or depth > 4:
@@ -109,7 +133,7 @@ def mesh_axes(facts: FileFacts, value: Value | None, depth: int = 0) -> frozense
     if value.op == "attr":
         kind = facts.type_of(value.args[0])
         if kind is not None and kind in facts.program.class_data:
-            member = facts.program.instance_member(kind, value.data)
+            member = facts.program.property_value(kind, value.data) or facts.program.instance_member(kind, value.data)
             return mesh_axes(facts, member, depth + 1) if member is not None else None
     return None
 

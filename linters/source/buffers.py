@@ -54,7 +54,7 @@ def uses(function: Function) -> Iterator[Use]:
 def _operands(function: Function) -> Iterator[tuple[Record, ast.AST, Value]]:
     for call in function.calls:
         node = call.node
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and call.decorates is None:
             if not any(each.op == "star" for each in call.args):
                 yield from ((call, *each) for each in zip(node.args, call.args, strict=True))
             yield from ((call, each.value, call.keywords[each.arg]) for each in node.keywords if each.arg)

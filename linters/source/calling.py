@@ -15,6 +15,7 @@ from .transforms import POSITIONAL, TRANSFORMS, Transform
 from .values.value import UNKNOWN, Value, dotted, spread
 
 PARTIAL = frozenset({"functools.partial", "jax.tree_util.Partial", "equinox.Partial"})
+PROPERTIES = frozenset({"builtins.property", "functools.cached_property"})
 DEEPEST_RETURN = 4
 Given = tuple[str, int]
 """Where a function is given to a parameter: the id of the function that calls, and which of its calls it is."""
@@ -348,6 +349,16 @@ class Calling(Jitting):
             made = self.thaw(frozen, call.function, bind, generation, function.id)
         self._returned[key] = (value, made)
         return made
+
+    def property_value(self, kind: str, name: str) -> Value | None:
+        """What a property of a class gives, in terms of its object; None where there is none, or that is not known."""
+        member = self.member(kind, name)
+        if member is None or member.op != "call" or dotted(member.data.func) not in PROPERTIES or not member.data.args:
+            return None
+        callee = self.callee(member.data.args[0])
+        summary = self.function(callee.function.id) if callee.function is not None and not callee.wraps else None
+        frozen = summary.data.get("r") if summary is not None else None
+        return self.thaw(frozen, summary) if frozen else None
 
     _returned: dict[int, tuple[Value, Value | None]]
 

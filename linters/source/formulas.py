@@ -215,7 +215,8 @@ def is_asked(facts: FileFacts, record: Record, *values: Value) -> bool:
     for call in record.function.calls:
         made = applied(facts, call.result) if len(call.args) > 2 else None
         if made is not None and made.name in ("where", "select", "cond") and made.args:
-            parts = [part for part in inside(facts, made.args[0]) if part is not made.args[0]]
+            chosen_by = unshaped(facts, made.args[0])
+            parts = [part for part in inside(facts, chosen_by) if part is not chosen_by]
             if any(alike(part, value) for part in parts for value in values):
                 return True
     return False

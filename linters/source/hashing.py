@@ -26,6 +26,7 @@ _MAKERS = {
     "collections.deque": "a deque",
     "types.SimpleNamespace": "a SimpleNamespace",
     "dataclasses.asdict": "a dict",
+    "dataclasses.replace": "",
     "copy.copy": "",
     "copy.deepcopy": "",
     "json.load": "a dict",
@@ -38,6 +39,7 @@ _MAKERS = {
         for name in ("array", "asarray", "arange", "zeros", "ones", "full", "linspace", "eye", "stack", "concatenate")
     },
 }
+_OF_TEXT = frozenset({"split", "rsplit", "splitlines"})
 _TYPES = {
     "builtins.dict": "a dict",
     "builtins.list": "a list",
@@ -120,6 +122,8 @@ def _made(program: Program, value: Value, depth: int) -> str | None:
     if name in _MAKERS and callee.function is None:
         told = _MAKERS[name]
         return told or (unhashable(program, call.args[0], depth + 1) if call.args else None)
+    if call.func.op == "attr" and call.func.data in _OF_TEXT and _is_text(call.func.args[0]):
+        return "a list"
     if callee.cls in program.class_data:
         assert callee.cls is not None
         return unhashable_class(program, callee.cls) or _unhashable_field(program, callee.cls, call, depth)
@@ -128,6 +132,10 @@ def _made(program: Program, value: Value, depth: int) -> str | None:
         return unhashable(program, made, depth + 1)
     kind = program.kind(value)
     return _ARRAYS.get(kind) if name is not None and not name.startswith(".") else None
+
+
+def _is_text(value: Value) -> bool:
+    return value.op == "format" or (value.op == "const" and isinstance(value.data, str))
 
 
 def unhashable_class(program: Program, id: str) -> str | None:

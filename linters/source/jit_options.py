@@ -84,7 +84,7 @@ class Jitting(Constants):
 
 
 def options_of(keywords: Mapping[str | None, Value]) -> dict[str, Value]:
-    """The options that a call gives to a transform by name, with those of a dictionary in sight behind `**`."""
+    """What a call gives by name, an option of a transform say, with what a dictionary in sight holds behind `**`."""
     options: dict[str, Value] = {}
     for name, each in keywords.items():
         names = [key.data if key and key.op == "const" else None for key in each.data] if each.op == "dict" else [None]

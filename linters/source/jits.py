@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .callee import Callee, Wrapped
+from .jit_options import HIDDEN, options_of
 from .records import Call, Function
 from .transforms import COMPILES
 from .values.value import Value, spread
@@ -75,6 +76,6 @@ def static_arguments(facts: FileFacts, call: Call) -> Iterator[tuple[str, Value]
             break
         if options.is_static(at):
             yield f"{at}", value
-    for name, value in call.keywords.items():
-        if name is not None and options.is_static(None, name):
+    for name, value in options_of(call.keywords).items():
+        if name != HIDDEN and options.is_static(None, name):
             yield name, value

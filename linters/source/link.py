@@ -3,7 +3,7 @@
 Roots are the functions that transforms are given (as decorators, arguments, branches, through partial, lambda,
 methods), those of custom derivatives, Module methods by convention, and what the project's options name. From a traced
 function the property goes on to the functions defined in it and to those it calls, with what is known of their
-arguments.
+arguments. What tests trace comes last: the chain of a function begins in a test only where nothing else traces it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .jit_options import HIDDEN, options_of
 from .records import Call
 from .states import INPUT, OPEN, TRACER, bit, fixed_under, is_input, named, states_under
 from .summary import HIGHER_ORDER, FunctionSummary
+from .text import is_test_path
 from .traced import Traced, Why, is_conventional
 from .transforms import MODULE_BASES, POSITIONAL, RULE_METHODS, TRANSFORMS, Transform
 from .values.value import UNKNOWN, Value, dotted
@@ -53,7 +54,22 @@ class Linker:
             if outer is not None:
                 self.children.setdefault(outer, []).append(id)
         self._sort_calls()
-        for id, at in self.roots:
+        tests = [given for given in self.roots if is_test_path(program.function_data[given[0]][1].path)]
+        by_tests = set(tests)
+        self._begin([given for given in self.roots if given not in by_tests])
+        self._conventions()
+        self._spread_all()
+        self._begin(tests)
+        self._spread_all()
+        for id, traced in self.traced.items():
+            bits = self.bits.get(id, {})
+            traced.parameters = named(bits)
+            traced.fixed = {name: each for name, each in self.fixed.get(id, {}).items() if each is not VARIES}
+
+    def _begin(self, roots: list[Given]) -> None:
+        """The functions that these transforms are given."""
+        program = self.program
+        for id, at in roots:
             function = program.function(id)
             assert function is not None
             call = program.thawed_call(function.calls[at], function)
@@ -62,15 +78,12 @@ class Linker:
             if transform is not None and not callee.wraps:
                 self._root(function, call, callee, transform)
             program.make_room()
-        self._conventions()
+
+    def _spread_all(self) -> None:
         while self.work:
             id = self.work.popleft()
             self.queued.discard(id)
             self._spread(id)
-        for id, traced in self.traced.items():
-            bits = self.bits.get(id, {})
-            traced.parameters = named(bits)
-            traced.fixed = {name: each for name, each in self.fixed.get(id, {}).items() if each is not VARIES}
 
     # First sweep: transforms and calls
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -38,6 +39,17 @@ def counted(facts: FileFacts, value: Value) -> Value | None:
     if made is None or not made.args or made.name not in ("sum", "count_nonzero", "nansum"):
         return None
     return unshaped(facts, made.args[0])
+
+
+def is_called_mask(facts: FileFacts, count: Value, mask: Value) -> bool:
+    """Whether what a count is the sum of is written as the name of a mask, `jnp.sum(attn_mask)`, and made of one."""
+    if mask.op not in ("phi", "bin", "loop") or not any(is_mask(facts, each) for each in mask.args):
+        return False
+    node = count.data.node if count.op == "call" else None
+    if not isinstance(node, ast.Call):
+        return False
+    summed = node.args[0] if node.args else node.func.value if isinstance(node.func, ast.Attribute) else None
+    return isinstance(summed, ast.Name) and bool(_NAMED.search(summed.id))
 
 
 def masked_mean(facts: FileFacts, call: Call) -> Value | None:

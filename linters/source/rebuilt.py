@@ -10,6 +10,7 @@ from .calling import PARTIAL
 from .jits import given_by_keyword
 from .pattern import Pattern
 from .records import Block, Call, Function, Loop
+from .traced import only_in_tests
 from .transforms import COMPILES, WRAPPERS
 from .values.assigned import assigned_in
 from .values.value import Value, dotted
@@ -102,6 +103,21 @@ def few_rounds(facts: FileFacts, iterable: Value | None) -> bool:
         return False
 
 
+def few_counted(facts: FileFacts, loop: Loop) -> bool:
+    """Whether a `while` counts from one number to another near by: `while i < 3`."""
+    test = loop.test
+    if test is None or test.op != "compare" or len(test.data) != 1:
+        return False
+    counter, bound = test.args if test.args[0].op == "loop" else reversed(test.args)
+    if counter.op != "loop" or counter.data is not loop or counter.args[1].op != "bin":
+        return False
+    start, end = facts.constant(counter.args[0]), facts.constant(bound)
+    steps = [facts.constant(each) for each in counter.args[1].args if each is not counter]
+    if counter.args[1].data not in ("Add", "Sub") or any(type(each) is not int for each in (start, end, *steps)):
+        return False
+    return len(steps) == 1 and 0 < abs(end - start) <= FEW * abs(steps[0])
+
+
 class Rebuilt:
     """A compiled function that is made from a fresh one: `what` is compiled, `call` makes it in `function`.
 
@@ -159,7 +175,8 @@ def rebuilt(facts: FileFacts) -> Iterator[Rebuilt]:
         if each.parent is not None:
             nested.setdefault(each.parent, []).append(each)
     for function in facts.functions:
-        if facts.traced(function) is not None:
+        traced = facts.traced(function)
+        if traced is not None and (facts.is_test or not only_in_tests(traced)):
             continue
         leads: _Leads | None = None
         for call in function.calls:

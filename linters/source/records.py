@@ -26,9 +26,11 @@ class Block:
     `else`, and what follows where every handler ends the path. No handler catches what fails there. Likewise
     `after with`, one for each context manager, where an arm inside of the `with` goes on. `around` leaves out what was
     left so.
+
+    `said` is a memo of `together`: what the conditions round it say.
     """
 
-    __slots__ = ("arm", "branch", "depth", "ends", "guard", "loop", "parent")
+    __slots__ = ("arm", "branch", "depth", "ends", "guard", "loop", "parent", "said")
 
     def __init__(self, parent: Block | None, branch: Any, arm: str, guard: Value | None, loop: Loop | None) -> None:
         self.parent = parent
@@ -38,6 +40,7 @@ class Block:
         self.loop = loop
         self.depth: int = parent.depth + 1 if parent else 0
         self.ends: str | None = None
+        self.said: Any = None
 
     def chain(self) -> Iterator[Block]:
         """This block and those round it, innermost first."""
@@ -134,7 +137,8 @@ class Branch(Record):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Loop(Record):
-    """`for`, `while` or `comprehension`. `iterable` is what a `for` runs over, `block` the block that it stands in.
+    """`for`, `while` or `comprehension`. `iterable` is what a `for` runs over, `test` what a `while` asks, `block` the
+    block that it stands in.
 
     `once` says that every path of its body leaves it: it never comes to a second round.
     """
@@ -143,6 +147,7 @@ class Loop(Record):
     iterable: Value | None
     element: Value | None = None
     once: bool = False
+    test: Value | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -351,7 +356,7 @@ class Module:
                 call.result.callee = None
                 call.result = None  # type: ignore[assignment]
             for loop in function.loops:
-                loop.element = loop.iterable = None
+                loop.element = loop.iterable = loop.test = None
             for branch in function.branches:
                 branch.value = None
             for name in Function.__slots__:

@@ -39,6 +39,8 @@ def _attribute_edit(facts: FileFacts, mention: Mention, removal: Removal) -> Edi
         if removal.new.startswith(f"{known}."):
             start, end = facts.location(inner), facts.location(node)
             place = Location(facts.path, start.end_line, start.end_column, end.end_line, end.end_column)
+            if "#" in facts.source.between(place):
+                return None  # names in parentheses, with a comment between them: it would be lost
             return Edit(place, removal.new[len(known) :])
     return None
 

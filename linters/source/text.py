@@ -80,6 +80,11 @@ class SourceText:
             return None
         return self._starts[line - 1] + column - 1
 
+    def between(self, place: Location) -> str:
+        """The text of a place."""
+        start = self.offset(place.line or 1, place.column or 1)
+        return self.text[start : self.offset(place.end_line or 1, place.end_column or 1)]
+
     @property
     def newline(self) -> str:
         """The line end of the first line, which new lines get as well."""

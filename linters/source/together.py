@@ -10,15 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from .records import Block
 from .values.value import Value
 
 Condition = tuple[Value, str]
 """A condition that was asked, and the arm that is taken, `then` or `else`."""
-Test = tuple[Callable[[Any], bool | None], bool]
-"""A question about one value, None where it cannot be asked of such a value, and whether the answer is yes."""
+Test = Callable[[Any], bool]
+"""Whether a value gives the answer to a question that was given; none does that the question cannot be asked of."""
+
+
+class Said(NamedTuple):
+    """One fact: a question and its answer, and, where it is one about a value and constants, whose identity that is,
+    the test, and the constants.
+    """
+
+    question: Hashable
+    answer: bool
+    tested: tuple[Hashable, Test, list[Any]] | None
+
 
 _DEEPEST = 8
 _MOST = 40
@@ -55,37 +66,38 @@ def together(first: Block, second: Block, *more: Condition) -> bool:
     """
     if first.excludes(second):
         return False
-    shared = set(map(id, first.chain()))
-    theirs = [each for each in _conditions(second) if id(each[0]) not in shared]
-    if not theirs:
+    mine, theirs = _said_round(first), _said_round(second)
+    if (not theirs and not more) or (not mine and not more):
         return True
-    mine = _conditions(first)
-    shared = set(map(id, second.chain()))
-    if not more and all(id(block) in shared for block, _ in mine):
-        return True
-    return not contradict([condition for _, condition in (*mine, *theirs)] + list(more))
+    return not _is_contradiction([*mine, *theirs, *_said(more)])
 
 
-def _conditions(block: Block) -> list[tuple[Block, Condition]]:
-    found = ((each, (each.guard, each.arm)) for each in block.chain() if each.guard is not None and _is_asked(each.arm))
-    return list(islice(found, _MOST))
-
-
-def _is_asked(arm: str) -> bool:
-    return arm in ("then", "else")
+def _said_round(block: Block) -> list[Said]:
+    """What the conditions round a block say. Remembered in the block."""
+    if block.said is None:
+        block.said = _said(islice(block.guards(), _MOST))
+    return block.said
 
 
 def contradict(conditions: Iterable[Condition]) -> bool:
     """Whether conditions cannot all be so."""
+    return _is_contradiction(_said(conditions))
+
+
+def _said(conditions: Iterable[Condition]) -> list[Said]:
+    asked = facts((value, arm == "then") for value, arm in conditions if arm in ("then", "else"))
+    return [Said(*_question(value, holds), _test(value, holds)) for value, holds in asked]
+
+
+def _is_contradiction(said: Iterable[Said]) -> bool:
     answers: dict[Hashable, bool] = {}
     tests: dict[Hashable, list[Test]] = {}
     constants: dict[Hashable, list[Any]] = {}
-    for value, holds in facts((value, arm == "then") for value, arm in conditions if _is_asked(arm)):
-        question, answer = _question(value, holds)
+    for question, answer, tested in said:
         if answers.setdefault(question, answer) is not answer:
             return True
-        subject, test, among = _test(value, holds)
-        if subject is not None:
+        if tested is not None:
+            subject, test, among = tested
             tests.setdefault(subject, []).append(test)
             constants.setdefault(subject, []).extend(among)
     return any(len(each) > 1 and not _possible(each, constants[subject]) for subject, each in tests.items())
@@ -97,7 +109,7 @@ def _possible(tests: list[Test], constants: list[Any]) -> bool:
     beside = [number + by for number in numbers for by in (-0.5, 0.5, -1, 1)]
     between = [(left + right) / 2 for left, right in pairwise(numbers)]
     for candidate in (*constants, *beside, *between, None, True, False, *_OTHERS):
-        if all(asked(candidate) in (holds, None) for asked, holds in tests):
+        if all(passes(candidate) for passes in tests):
             return True
     return False
 
@@ -124,10 +136,10 @@ def _question(value: Value, holds: bool) -> tuple[Hashable, bool]:
     return identity(value), holds
 
 
-def _test(value: Value, holds: bool) -> tuple[Hashable, Test, list[Any]]:
+def _test(value: Value, holds: bool) -> tuple[Hashable, Test, list[Any]] | None:
     """What a condition asks of one value: whose identity, the test, and the constants in it. None where it does not."""
     if value.op != "compare" or len(value.data) != 1:
-        return identity(value), (bool, holds), []
+        return identity(value), lambda candidate: bool(candidate) is holds, []
     operator, (subject, other) = value.data[0], value.args
     if subject.op == "const" and operator in _TURNED:
         operator, subject, other = _TURNED[operator], other, subject
@@ -135,20 +147,22 @@ def _test(value: Value, holds: bool) -> tuple[Hashable, Test, list[Any]]:
         operator, holds = _OPPOSITE[operator], not holds
     several = operator == "In"
     if several and other.op not in ("tuple", "list", "set"):
-        return None, (bool, holds), []
+        return None
     given = other.args if several else (other,)
     if not all(each.op == "const" and type(each.data) in _PLAIN for each in given):
-        return None, (bool, holds), []
+        return None
     among = [each.data for each in given]
+    if operator in ("Lt", "Gt") and type(among[0]) not in (int, float):
+        return None
     asked, constant = _ASKED[operator], among if several else among[0]
 
-    def test(candidate: Any) -> bool | None:
+    def test(candidate: Any) -> bool:
         try:
-            return asked(candidate, constant)
+            return asked(candidate, constant) is holds
         except TypeError:
-            return None
+            return False
 
-    return identity(subject), (test, holds), among
+    return identity(subject), test, among
 
 
 def identity(value: Value, depth: int = 0) -> Hashable:

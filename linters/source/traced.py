@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .text import is_test_path
+
 
 @dataclass(frozen=True, slots=True)
 class Why:
@@ -21,6 +23,11 @@ class Why:
 def is_conventional(chain: tuple[Why, ...]) -> bool:
     """Whether no transform is seen: the chain begins with a method that modules are run by."""
     return " method " in chain[0].text
+
+
+def only_in_tests(traced: Traced) -> bool:
+    """Whether nothing but tests traces a function: what uses it may as well call it as it is."""
+    return is_test_path(traced.chain[0].path)
 
 
 @dataclass(slots=True)

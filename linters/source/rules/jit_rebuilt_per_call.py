@@ -30,7 +30,7 @@ Where it depends on something of the outer function, pass that as an argument, o
 ## What stays clean
 Factories that return the compiled function, those kept on an object or in a cache, ones that are called in a loop of
 the same function, set-up code (`main`, `init_*`, `build_*`, `jax.jit(create, out_shardings=...)(key)` run once),
-compiled functions of the module, traced code, and tests.
+compiled functions of the module, tests, and traced code (of what tests alone trace, the users may call it as it is).
 
 ## References
 - https://docs.jax.dev/en/latest/jit-compilation.html#jit-and-caching
@@ -66,7 +66,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
         if fills_a_cache(block) or any(use.block.loop is not block.loop for use in each.uses):
             continue
         place = facts.repeated(function)
-        if place is not None:
+        if place is not None and facts.traced(function) is None:
             yield _finding(facts, each, f"a loop comes to call it at {place}", "certain")
         elif _is_worth_keeping(facts, each):
             how = "with what it needs as arguments" if each.captured else "as it needs nothing of it"
@@ -130,6 +130,31 @@ BAD = (
             return jax.jit(partial(jnp.argmax, axis=-1))(logits)  # bad
         """,
         run="count(lambda n: [next_token(jnp.ones(3)) for _ in range(n)])",
+    ),
+    Example(
+        "a function of a library that a test takes the gradient of",
+        """
+        import functools
+        import jax
+        import jax.numpy as jnp
+
+        def penalty(scale, divergence, per_dimension=True):
+            loss = scale * divergence
+            if per_dimension:
+                loss = jax.jit(functools.partial(jnp.sum, axis=-1))(loss)  # bad
+            return loss
+        """,
+        files={
+            "test_penalty.py": """
+            import jax
+            import jax.numpy as jnp
+            from example import penalty
+
+            def test_gradient():
+                assert jax.grad(lambda scale: penalty(scale, jnp.ones(2)))(2.0) == 2.0
+            """
+        },
+        run="count(lambda n: [penalty(jnp.ones(()), jnp.ones(3)) for _ in range(n)])",
     ),
     Example(
         "through a helper that a loop calls, in a method",

@@ -49,6 +49,7 @@ from ..records import Call, Function
 from ..rule import SourceRule
 from ..summary import HIGHER_ORDER
 from ..together import together
+from ..twins import key_paths
 from ..twins.key_reuse import BAD, GOOD
 from ..values.value import Value, dotted
 
@@ -209,7 +210,7 @@ RULE = SourceRule(
     severity="warning",
     doc=__doc__ or "",
     check=check,
-    bad=BAD,
-    good=GOOD,
+    bad=(*BAD, *key_paths.BAD),
+    good=(*GOOD, *key_paths.GOOD),
     skips_tests=True,
 )

@@ -40,7 +40,7 @@ from collections.abc import Iterable, Iterator
 from ....contracts.finding import Finding
 from ..concrete import is_sure, may_be_concrete
 from ..facts import FileFacts
-from ..records import Function, Record
+from ..records import Call, Function, Record
 from ..rule import Example, SourceRule
 from ..traced import Traced
 from ..values.value import dotted
@@ -62,6 +62,14 @@ _OF_THEIR_OWN = frozenset(
     {
         "seed", "RandomState", "default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "MT19937", "SFC64",
         "Random", "BitGenerator", "setstate", "set_state", "getstate", "get_state",
+    }
+)  # fmt: skip
+_GENERATORS = frozenset({"numpy.random.default_rng", "numpy.random.RandomState", "random.Random"})
+_DRAWS = frozenset(
+    {
+        "normal", "uniform", "random", "integers", "randint", "choice", "permutation", "shuffle", "randn", "rand",
+        "standard_normal", "exponential", "poisson", "binomial", "gauss", "sample", "random_sample", "randrange",
+        "beta", "gamma", "permuted", "multivariate_normal", "bytes", "choices",
     }
 )  # fmt: skip
 _NUMBERS = frozenset({"builtins.int", "builtins.float"})
@@ -106,6 +114,12 @@ def _reads(facts: FileFacts, function: Function) -> Iterator[tuple[Record, str, 
             yield call, f"the clock (`{name}`)", "every run of the compiled program sees the same time"
         elif name in _CHANCE or _is_random(name):
             yield call, f"`{name}`", "every run of the compiled program gets the same draw"
+        elif name.startswith(".") and _draws(facts, function, call):
+            yield (
+                call,
+                f"the generator (`{facts.text(call.node)}`)",
+                "every run of the compiled program gets the same draw",
+            )
         elif name in _ENVIRONMENT and id(call.result) in numbers:
             yield call, "the environment", "the compiled program keeps the setting whatever it becomes"
     for item in function.items:
@@ -117,6 +131,24 @@ def _is_random(name: str) -> bool:
     """Whether it draws from a generator that the whole process shares."""
     module, _, last = name.rpartition(".")
     return module in ("random", "numpy.random") and last not in _OF_THEIR_OWN and last[:1].islower()
+
+
+def _draws(facts: FileFacts, function: Function, call: Call) -> bool:
+    """Whether it draws from a generator of NumPy or Python that was made before, or is made here without a seed."""
+    if call.func.op != "attr" or call.func.data not in _DRAWS:
+        return False
+    generator = call.func.args[0]
+    if generator.op == "attr":
+        kind = facts.type_of(generator.args[0])
+        known = kind is not None and kind in facts.program.class_data
+        generator = (facts.program.instance_member(kind, generator.data) if known and kind else None) or generator
+    elif generator.op == "name":
+        generator = facts.program.resolve(generator.data) or generator
+    if generator.op != "call" or facts.callee(generator.data).name not in _GENERATORS:
+        return False
+    made: Call = generator.data
+    seeded = bool(made.args or made.keywords)
+    return not seeded or not (made.function in function.chain() and facts.traced(made.function) is not None)
 
 
 BAD = (
@@ -137,6 +169,35 @@ BAD = (
             return x + shift + jax.random.normal(jax.random.key(seed), x.shape)
         """,
         run="import jax.numpy as jnp\nx = jnp.ones(2)\nassert (augment(x) == augment(x)).all()",
+    ),
+    Example(
+        "a generator made before, kept on the object, or made without a seed",
+        """
+        import jax
+        import numpy as np
+
+        RNG = np.random.default_rng(0)
+
+        class Augment:
+            def __init__(self, seed):
+                self.rng = np.random.RandomState(seed)
+                self.run = jax.jit(self._run)
+
+            def _run(self, x):
+                return x + self.rng.normal()  # bad
+
+        @jax.jit
+        def shifted(x):
+            return x + RNG.uniform(-1.0, 1.0)  # bad
+
+        @jax.jit
+        def noisy(x):
+            rng = np.random.default_rng()
+            return x + rng.standard_normal(x.shape)  # bad
+        """,
+        run="import jax.numpy as jnp\nx, augment = jnp.ones(2), Augment(0)\n"
+        "assert (augment.run(x) == augment.run(x)).all() and (shifted(x) == shifted(x)).all()\n"
+        "assert (noisy(x) == noisy(x)).all()",
     ),
     Example(
         "in a helper of another file",

@@ -46,7 +46,7 @@ _MODES = {
     "train": True, "training": True, "is_training": True, "is_train": True, "enable_dropout": True,
     "deterministic": False, "use_running_average": False, "inference": False,
 }  # fmt: skip
-_RUNS = frozenset({"apply", "__call__", "forward", "call"})
+_RUNS = frozenset({"apply", "apply_fn", "__call__", "forward", "call"})
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
@@ -183,6 +183,17 @@ BAD = (
             "outs = [evaluate(jnp.ones(64), [jnp.ones(64)], jax.random.key(i))[0] for i in (0, 1)]\n"
             "assert outs[0] < 64 and outs[1] < 64"
         ),
+    ),
+    Example(
+        "by the state's apply_fn",
+        """
+        import jax
+        from flax.training.train_state import TrainState
+
+        @jax.jit
+        def eval_step(state: TrainState, batch):
+            return state.apply_fn({"params": state.params}, batch, deterministic=False)  # bad
+        """,
     ),
     Example(
         "nnx, and a nested function",

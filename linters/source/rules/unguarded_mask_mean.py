@@ -32,7 +32,7 @@ from collections.abc import Iterable, Iterator
 from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..formulas import alike, applied, followed, inside, is_asked, is_jax, unshaped
-from ..masks import counted, is_mask, masked_mean, ratios
+from ..masks import counted, is_called_mask, is_mask, masked_mean, ratios
 from ..records import Function, Record
 from ..rule import Example, SourceRule
 from ..values.value import Value
@@ -58,7 +58,7 @@ def _means(facts: FileFacts, function: Function) -> Iterator[tuple[Record, Value
     for record, over, under in ratios(facts, function):
         count = followed(facts, unshaped(facts, under))
         mask = counted(facts, count)
-        if mask is None or not is_mask(facts, mask) or not is_jax(facts, count):
+        if mask is None or not (is_mask(facts, mask) or is_called_mask(facts, count, mask)) or not is_jax(facts, count):
             continue
         total = applied(facts, followed(facts, unshaped(facts, over)))
         if total is None or total.name not in ("sum", "nansum"):
@@ -114,6 +114,27 @@ BAD = (
         run="assert jnp.isnan(step(jnp.ones(2), {'x': jnp.ones((1, 2)), 'y': -jnp.ones(1)})[0])",
     ),
     Example(
+        "masks of which only their name is known, chosen by before",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def pooled(scores, attn_mask, window, local):
+            if local is not None:
+                attn_mask *= window
+            scores = jnp.where(attn_mask[..., None], scores, -1e9)
+            return jnp.sum(scores[..., 0] * attn_mask) / jnp.sum(attn_mask)  # bad
+
+        @jax.jit
+        def centred(scores, mask):
+            largest = jnp.max(jnp.where(jnp.asarray(mask), scores, 0.0))
+            return largest - (scores * mask).sum() / mask.sum()  # bad
+        """,
+        run="assert jnp.isnan(pooled(jnp.ones((3, 1)), jnp.zeros(3), jnp.ones(3), 1))\n"
+        "assert jnp.isnan(centred(jnp.ones(3), jnp.zeros(3)))",
+    ),
+    Example(
         "mean with where, average with weights",
         """
         from functools import partial
@@ -149,6 +170,19 @@ GOOD = (
             return a + b + c + total / jnp.where(count == 0, 1.0, count)
         """,
         run="assert jnp.isfinite(loss(jnp.ones(3), jnp.zeros(3)))",
+    ),
+    Example(
+        "a mask of padding that a library makes, which always keeps something",
+        """
+        import jax
+        import jax.numpy as jnp
+        import jraph
+
+        @jax.jit
+        def accuracy(graph, hits):
+            mask = jraph.get_graph_padding_mask(graph)
+            return jnp.sum(hits * mask) / jnp.sum(mask)
+        """,
     ),
     Example(
         "asked about, or added up over devices first",

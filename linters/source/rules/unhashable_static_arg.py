@@ -134,7 +134,18 @@ def main(more):
         init(jax.random.key(0), [8] + more),  # bad
         init(jax.random.key(0), [8] * 3),  # bad
         init(*(jax.random.key(0), [8])),  # bad
+        init(jax.random.key(0), "8 16".split()),  # bad
     )
+
+
+@partial(jax.jit, static_argnames=("sizes",))
+def named(key, *, sizes):
+    return jax.random.normal(key, sizes)
+
+
+def by_keyword():
+    options = {"sizes": [8, 16]}
+    return named(jax.random.key(0), **options)  # bad
 """,
         raises="ValueError",
         run="main([16])",

@@ -2,7 +2,8 @@
 
 ## What it does
 Compares the names in partition specs with the axes of the mesh that they are used with, and the names in collectives
-with all axes that the program binds (`vmap`, `pmap`, meshes), where all of them are written in it.
+with all axes that the program binds (`vmap`, `pmap`, meshes), where all of them are written in it, or else with those
+that a `pmap` round the function itself binds.
 
 ## Why is this bad?
 JAX looks names up while tracing: a collective ends with `NameError: unbound axis name`, a spec with a ValueError that
@@ -33,7 +34,7 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 from ....contracts.finding import Finding
-from ..axes import MAPS, SHARD_MAPS, all_axes, mesh_axes, named, names_in, spec_call, specs_in
+from ..axes import MAPS, SHARD_MAPS, all_axes, mapped_over, mesh_axes, named, names_in, spec_call, specs_in
 from ..facts import FileFacts
 from ..records import Call, Function
 from ..rule import Example, SourceRule
@@ -77,8 +78,10 @@ def _in_call(
         yield from _specs(facts, mesh_axes(facts, mesh), specs, "certain")
     elif name in _PLACES and len(call.args) > 1:
         yield from _specs(facts, bound, [call.args[1]], "likely")
-    elif name in _COLLECTIVES and bound is not None and not callee.wraps:
-        yield from _collective(facts, function, call, name, bound)
+    elif name in _COLLECTIVES and not callee.wraps:
+        here = bound if bound is not None else mapped_over(facts, function)
+        if here is not None:
+            yield from _collective(facts, function, call, name, here, bound is not None)
 
 
 def _specs(
@@ -96,7 +99,7 @@ def _specs(
 
 
 def _collective(
-    facts: FileFacts, function: Function, call: Call, name: str, bound: frozenset[str]
+    facts: FileFacts, function: Function, call: Call, name: str, bound: frozenset[str], all_known: bool
 ) -> Iterator[tuple[Finding, int]]:
     traced = facts.traced(function)
     if traced is None or traced.transform not in _OUTERMOST:
@@ -104,7 +107,7 @@ def _collective(
     value = call.argument(_COLLECTIVES[name], "axis_name")
     names = facts.strings(value)
     for each in sorted((names or frozenset()) - bound):
-        mapped = traced.transform not in COMPILES or traced.transform in MAPS
+        mapped = all_known and (traced.transform not in COMPILES or traced.transform in MAPS)
         message = (
             f"nothing binds the axis {each!r} of {name.removeprefix('jax.')}: bound are {', '.join(sorted(bound))}"
         )
@@ -179,6 +182,51 @@ BAD = (
             """
         },
         run="import jax.numpy as jnp\ndouble(jnp.ones(2))",
+        raises="ValueError",
+    ),
+    Example(
+        "under a pmap, in a program that binds other axes by names that are not written there",
+        """
+        import functools
+        import jax
+        import jax.numpy as jnp
+
+        def over(function, axis):
+            return jax.vmap(function, axis_name=axis)
+
+        class Trainer:
+            @functools.partial(jax.pmap, axis_name="devices", static_broadcasted_argnums=0)
+            def step(self, grads):
+                def reduced(g):
+                    return jax.lax.pmean(g, axis_name="device")  # bad
+
+                return jax.tree.map(reduced, grads), jax.lax.psum(1, "devices")
+        """,
+        run="Trainer().step(jnp.ones((1, 2)))",
+        raises="NameError",
+    ),
+    Example(
+        "the mesh is a property",
+        """
+        import functools
+        import jax
+        import numpy as np
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+        class Placed:
+            @functools.cached_property
+            def mesh(self):
+                return Mesh(np.asarray(jax.devices()), axis_names=("devices",))
+
+        class Layout(Placed):
+            @property
+            def first(self):
+                return NamedSharding(self.mesh, PartitionSpec("device"))  # bad
+
+            def whole(self):
+                return NamedSharding(self.mesh, PartitionSpec())
+        """,
+        run="Layout().first",
         raises="ValueError",
     ),
     Example(

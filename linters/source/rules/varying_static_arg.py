@@ -27,8 +27,9 @@ A function that is passed in should be one that lives as long as the compiled on
 loop.
 
 ## What stays clean
-Values that take few states: comparisons, `step % 10`, `min(step, 3)`, loops over literals and over a few constants;
-calls inside traced code, which are compiled with it; elements of collections that the code does not show.
+Values that take few states: comparisons, `step % 10`, `min(step, 3)`, loops over literals and over a few constants,
+counted by `for` or `while`; calls inside traced code, which are compiled with it; elements of collections that the
+code does not show.
 
 ## References
 - https://docs.jax.dev/en/latest/jit-compilation.html#marking-arguments-as-static
@@ -43,7 +44,7 @@ from ....contracts.finding import Finding
 from ..facts import FileFacts
 from ..jits import static_arguments
 from ..keys import same
-from ..rebuilt import few_rounds, fresh
+from ..rebuilt import few_counted, few_rounds, fresh
 from ..records import Call, Loop
 from ..rule import Example, SourceRule
 from ..values.value import Value, dotted
@@ -100,7 +101,7 @@ def _counts(facts: FileFacts, value: Value, loop: Loop, depth: int = 0) -> str |
         return _counter(facts, loop, value)
     if value.op == "item" and value.args[0].op == "element" and value.args[0].data is loop:
         return None
-    if value.op == "loop" and value.data is loop:
+    if value.op == "loop" and value.data is loop and not few_counted(facts, loop):
         after = value.args[1]
         if after.op == "bin" and after.data in ("Add", "Sub") and value in after.args:
             other = after.args[1] if after.args[0] is value else after.args[0]
@@ -108,6 +109,8 @@ def _counts(facts: FileFacts, value: Value, loop: Loop, depth: int = 0) -> str |
                 return "a counter of the loop"
         return None
     if value.op == "bin" and value.data in _GROWS:
+        return next((found for each in value.args if (found := _counts(facts, each, loop, depth + 1))), None)
+    if value.op in ("format", "tuple"):
         return next((found for each in value.args if (found := _counts(facts, each, loop, depth + 1))), None)
     if value.op == "call" and dotted(value.data.func) in _KEEPS and len(value.data.args) == 1:
         return _counts(facts, value.data.args[0], loop, depth + 1)
@@ -191,6 +194,14 @@ BAD = (
             for step in range(steps):
                 rate = 0.1 * 0.99**step
                 params = apply(params, grads, rate)  # bad
+            return params
+
+
+        def named(params, grads, steps):
+            tagged = jax.jit(lambda params, grads, tag: params - grads, static_argnames="tag")
+            for step in range(steps):
+                params = tagged(params, grads, tag=f"step {step}")  # bad
+                params = tagged(params, grads, tag=("step", step))  # bad
             return params
         """,
         run="count(lambda n: fit(1.0, 1.0, n))",
@@ -306,10 +317,15 @@ GOOD = (
             for step, batch in enumerate(batches):
                 state = train_step(state, batch, log=step % 10 == 0, phase=min(step, 3))
                 state = train_step(state, batch, phase=step % 4)
+                state = train_step(state, batch, mode=f"phase {step % 4}")
             for mode in ("train", "eval"):
                 state = train_step(state, 1.0, mode=mode)
             for phase in range(3):
                 state = train_step(state, 1.0, phase=phase)
+            phase = 3
+            while phase > 0:
+                state = train_step(state, 1.0, phase=phase)
+                phase -= 1
             return state
         """,
     ),

@@ -275,6 +275,7 @@ GOOD = (
     Example(
         "other paths, and what is not donated",
         """
+        from functools import partial
         import jax
         import jax.numpy as jnp
 
@@ -298,6 +299,15 @@ GOOD = (
             for y in ys:
                 x = fast(jnp.copy(x), y) + x
             return x
+
+        def prepare(x, y):
+            out = fast(x, y)
+
+            @partial(jax.jit, donate_argnums=(0,))
+            def twice(z):
+                return z * 2
+
+            return twice(out)
         """,
         run="run(jnp.ones(2), jnp.ones(2), True)\ncareful(jnp.ones(2), jnp.ones(2))",
     ),

@@ -45,7 +45,8 @@ class Expressions(Renewed):
 
     def _attribute(self, node: ast.Attribute) -> Value:
         base = self.evaluators[type(node.value)](node.value)
-        value = self._own_property(node, base) or self.attribute(base, node.attr, node)
+        of_self = base.op == "param" and base.data.index == 0
+        value = (self._own_property(node, base) if of_self else None) or self.attribute(base, node.attr, node)
         if value.op == "name":
             if value.data in NOTED:
                 self.mention(node, value.data, "attribute")
@@ -55,7 +56,7 @@ class Expressions(Renewed):
 
     def _own_property(self, node: ast.Attribute, base: Value) -> Value | None:
         """What a property of the method's own object gives: code that runs, so each time another value."""
-        owner = base.data.function.owner if base.op == "param" and base.data.index == 0 else None
+        owner = base.data.function.owner
         method = owner.methods.get(node.attr) if owner is not None else None
         if method is None or not any(dotted(each) == "builtins.property" for each in method.decorators):
             return None

@@ -46,7 +46,7 @@ class Loops(Definitions):
         self.block = Block(outer_block, None, "loop", None, loop)
         guard = None
         if test is not None:
-            guard = self.evaluate(test)
+            guard = loop.test = self.evaluate(test)
             self.branch(node, "while", guard)
         head = self.env.copy()
         self.block = Block(outer_block, None, "then", guard, loop)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from contract_lint.linters.source.analyse import check_sources
+from contract_lint.linters.source.fixes import mend
 from contract_lint.linters.source.options import SourceOptions
 from contract_lint.linters.source.removals import KEYWORDS, REMOVALS, allowed, numbers
 from contract_lint.linters.source.renames import LOADED
@@ -192,3 +193,21 @@ def test_fixes(before: str, after: str) -> None:
 def test_no_fix_to_what_the_oldest_version_lacks() -> None:
     assert mended(TREE, jax=">=0.4.20") == TREE.rstrip("\n")
     assert "jax.tree.map" in mended(TREE, jax=">=0.4.25")
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed"),
+    [
+        ("import jax\n\ny = jax.tree_util.tree_map  # the map\n", None),
+        ("import jax\n\ny = jax.tree_map  # the map\n", "import jax\n\ny = jax.tree.map  # the map\n"),
+        ("import jax\n\ny = (jax  # the library\n     .tree_map)\n", ""),
+        ("import jax\n\ny = (jax\n     .tree_map)\n", "import jax\n\ny = (jax.tree.map)\n"),
+    ],
+)
+def test_a_fix_keeps_every_comment(text: str, fixed: str | None) -> None:
+    """None: nothing is found. An empty text: no fix is offered."""
+    source = plain_source("a.py", text)
+    found = check_sources([source], selected=[RULE])
+    assert (fixed is None) is (found == [])
+    made = mend(source, found)
+    assert (made.source.text if made is not None else "") == (fixed or "")

@@ -9,7 +9,18 @@ from importlib import import_module
 from .rule import Evidence, Rule
 from .third_party import third_party_rules
 
-FOLDERS: tuple[Evidence, ...] = ("contract", "source", "trace", "program", "run", "verdict", "dump", "batch", "data")
+FOLDERS: tuple[Evidence, ...] = (
+    "contract",
+    "source",
+    "trace",
+    "program",
+    "run",
+    "verdict",
+    "dump",
+    "batch",
+    "data",
+    "checkpoint",
+)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from .architecture import DenseModel, DtypesSection, ListedModel, OptimizerSection
 from .base import format_bytes, parse_bytes
+from .checkpoint import CheckpointSection, LeafSection
 from .contract import Contract
 from .data import ROLE_NAMES, AttentionSection, DataSection, PackingSection, Role
 from .program import AllowedCollective, CollectivesSection, Deviation, ExpectedCollective, GraphSection, MemorySection
@@ -22,6 +23,7 @@ __all__ = [
     "AllowedCollective",
     "AttentionSection",
     "BatchSection",
+    "CheckpointSection",
     "CollectivesSection",
     "Contract",
     "DataSection",
@@ -30,6 +32,7 @@ __all__ = [
     "DtypesSection",
     "ExpectedCollective",
     "GraphSection",
+    "LeafSection",
     "ListedModel",
     "MemorySection",
     "MeshSection",

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from .architecture import DtypesSection, Model, OptimizerSection
 from .base import Section
+from .checkpoint import CheckpointSection
 from .data import DataSection
 from .program import CollectivesSection, Deviation, GraphSection, MemorySection
 from .sharding import AccumulationSection, BatchSection, MeshSection, ParametersSection, TargetSection
@@ -41,6 +42,7 @@ class Contract(Section):
     collectives: CollectivesSection | None = Field(default=None, description="The communication of one step.")
     memory: MemorySection | None = Field(default=None, description="Device memory of one step, per device.")
     graph: GraphSection | None = Field(default=None, description="What the traced and compiled graph may hold.")
+    checkpoint: CheckpointSection | None = Field(default=None, description="What is saved, and when it counts.")
     deviations: list[Deviation] = Field(
         default_factory=list, description="Findings that are accepted, with their reasons."
     )

@@ -67,6 +67,10 @@ def acceptance(rule: Rule) -> tuple[str, str]:
         return "To leave it out:", f"contract-lint hlo lint FILE --ignore {rule.code}"
     if rule.evidence == "batch":
         return "To leave it out:", f"contract-lint batch check FILE --ignore {rule.code}"
+    if rule.evidence == "data":
+        return "To leave it out:", f"contract-lint batch manifest check DIR --ignore {rule.code}"
+    if rule.evidence == "checkpoint":
+        return "To leave it out:", f"contract-lint checkpoint check PATH --ignore {rule.code}"
     return "To accept one in a contract:", f"deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]"
 
 

@@ -1,0 +1,139 @@
+"""What the rules on a checkpoint are given: its facts, the promise, and what both say of parameters and slots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ...contracts.data_manifest import DataManifest
+from ...contracts.finding import Finding, Location
+from ...contracts.load import LoadedContract
+from ...contracts.model import CheckpointSection, Contract
+from ...contracts.pattern import path_pattern
+from ..rule import Rule
+from .facts import Checkpoint, Leaf
+from .promised import Promise, promised_leaves, promised_parameters, promised_slots
+from .slots import LIKE_PARAMETERS, Slot, slots_of
+
+_ROOT = "params"
+_VALUE = "/value"
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """The files of a step as a manifest lists them, and as they are."""
+
+    path: str
+    promised: DataManifest
+    there: DataManifest
+
+
+@dataclass(frozen=True)
+class CheckpointEvidence:
+    """One checkpoint, the contract it is held to (None: only what every checkpoint keeps), digests where asked for."""
+
+    checkpoint: Checkpoint
+    loaded: LoadedContract | None = None
+    digests: Digests | None = None
+
+    @property
+    def contract(self) -> Contract | None:
+        return self.loaded.contract if self.loaded is not None else None
+
+    @cached_property
+    def section(self) -> CheckpointSection:
+        section = self.contract.checkpoint if self.contract is not None else None
+        return section or CheckpointSection()
+
+    @cached_property
+    def root(self) -> str | None:
+        """The path that all parameters lie below, "" for a file that holds nothing else; None where none is known."""
+        arrays = self.checkpoint.arrays
+        if self.section.parameters is not None:
+            return next((path for path in self.paths(self.section.parameters) if _any_below(arrays, path)), None)
+        ends = {path[: at + len(_ROOT)] for path in arrays if (at := f"/{path}".find(f"/{_ROOT}/")) >= 0}
+        if ends:
+            return min(ends, key=lambda path: (path.count("/"), path))
+        alone = any(name in arrays for name in self.promised)
+        return "" if alone else None
+
+    @cached_property
+    def parameters(self) -> dict[str, Leaf]:
+        """The parameters that are there: path below the root -> leaf. Of nnx's variables, `/value` is left out."""
+        if self.root is None:
+            return {}
+        start = f"{self.root}/" if self.root else ""
+        arrays = self.checkpoint.arrays
+        found = {path[len(start) :]: leaf for path, leaf in arrays.items() if path.startswith(start)}
+        return _unwrapped(found)
+
+    @cached_property
+    def promised(self) -> dict[str, Promise]:
+        """The promised parameters by their path below the root."""
+        return promised_parameters(self.contract)
+
+    @cached_property
+    def slots(self) -> dict[str, Slot]:
+        """The optimizer slots that are there, by name."""
+        if self.root in (None, ""):
+            return {}
+        leaves = {path.removesuffix(_VALUE): leaf for path, leaf in self.checkpoint.leaves.items()}
+        return slots_of(leaves, self.root or "", self.parameters)
+
+    @cached_property
+    def expected_slots(self) -> dict[str, bool]:
+        """Slots that must cover every parameter -> whether with its shape: the promised, else those known by name."""
+        promised, _ = promised_slots(self.contract)
+        return promised or {name: True for name in self.slots if name in LIKE_PARAMETERS}
+
+    @cached_property
+    def slots_key(self) -> str | None:
+        """The contract's key that names the slots."""
+        return promised_slots(self.contract)[1] or None
+
+    @cached_property
+    def trained(self) -> dict[str, Leaf]:
+        """The parameters that are not frozen."""
+        frozen = [path_pattern(text) for text in self.section.frozen]
+        return {path: leaf for path, leaf in self.parameters.items() if not any(each.matches(path) for each in frozen)}
+
+    def promised_arrays(self) -> Iterable[tuple[str, Promise, Leaf]]:
+        """Every promised array that is there: its path in the step, the promise, the leaf."""
+        for path, promise in self.promised.items():
+            if path in self.parameters:
+                yield f"{self.root}/{path}" if self.root else path, promise, self.parameters[path]
+        for promise in promised_leaves(self.contract):
+            for path in self.paths(promise.path):
+                if path in self.checkpoint.arrays:
+                    yield path, promise, self.checkpoint.arrays[path]
+                    break
+
+    def paths(self, path: str) -> Iterable[str]:
+        """A path of the contract as one of the step: as it is, and below each item."""
+        yield path
+        yield from (item.named(path) for item in self.checkpoint.items if item.name)
+
+    def finding(self, rule: Rule, message: str, *, subject: str, key: str | None = None, **fields: Any) -> Finding:
+        """A finding on the step; `file` is one in it, `key` the promise it breaks."""
+        if key is not None and self.loaded is not None:
+            fields["evidence"] = (*fields.pop("evidence", ()), f"promised at {self.loaded.place(key)} {key}")
+        folder = [self.checkpoint.step.folder] if self.checkpoint.steps else []
+        place = "/".join([self.checkpoint.path, *folder, *filter(None, [fields.pop("file", "")])])
+        return rule.finding(message, subject=subject, key=key, location=Location(place), **fields)
+
+
+def counted(count: int, name: str) -> str:
+    """`1 parameter`, `12 parameters`."""
+    return f"{count:,} {name}{'s' * (count != 1)}"
+
+
+def _any_below(arrays: Iterable[str], path: str) -> bool:
+    return any(each.startswith(f"{path}/") for each in arrays)
+
+
+def _unwrapped(leaves: dict[str, Leaf]) -> dict[str, Leaf]:
+    if leaves and all(path.endswith(_VALUE) for path in leaves):
+        return {path.removesuffix(_VALUE): leaf for path, leaf in leaves.items()}
+    return leaves

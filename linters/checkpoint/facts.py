@@ -1,0 +1,121 @@
+"""What a checkpoint is, as its metadata tells: steps, items, leaves, and what is not there of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Literal
+
+from ...contracts.model.checkpoint import Layout
+
+LeafKind = Literal["array", "text", "empty"]
+StepState = Literal["committed", "temporary", "unfinished"]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One leaf of the saved tree. `shape` is global, never that of a shard; None where nothing stored tells it.
+
+    `empty` is what a tree holds without an array: None, an empty container, a masked optimizer slot.
+    """
+
+    path: str
+    kind: LeafKind = "array"
+    shape: tuple[int, ...] | None = None
+    dtype: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Elements of a leaf that no shard holds, that two hold, or whose shard is cut. `where` is a file."""
+
+    kind: Literal["absent", "twice", "cut"]
+    leaf: str
+    what: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One part of a step: a tree of arrays (`layout` says how it is stored), or files of another kind (None)."""
+
+    name: str
+    layout: Layout | None
+    leaves: Mapping[str, Leaf]
+    holes: tuple[Hole, ...] = ()
+    unlisted: tuple[str, ...] = ()
+    """Arrays that are stored and that the tree does not name."""
+
+    def named(self, path: str) -> str:
+        """A path of this item as a path of the step."""
+        return "/".join(part for part in (self.name, path) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One saved step by its folder. `why` says what an unfinished one lacks."""
+
+    folder: str
+    number: int | None
+    state: StepState
+    why: str = ""
+    marked: bool = False
+    """Whether commit_success.txt is in it."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint on disk: all steps that lie together, and the one that was read."""
+
+    path: str
+    step: Step
+    items: tuple[Item, ...]
+    absent_items: tuple[str, ...]
+    """Items that the step says it has, and that are not there."""
+    files: Mapping[str, int]
+    """Files of the step, by path: bytes."""
+    steps: tuple[Step, ...] = ()
+    """All steps of the folder above, oldest first; empty where one step was named."""
+    leftovers: tuple[str, ...] = ()
+    """Temporary files and folders, relative to `path`."""
+
+    @cached_property
+    def leaves(self) -> dict[str, Leaf]:
+        """All leaves by their path in the step."""
+        return {item.named(path): leaf for item in self.items for path, leaf in item.leaves.items()}
+
+    @cached_property
+    def arrays(self) -> dict[str, Leaf]:
+        """The leaves that are arrays."""
+        return {path: leaf for path, leaf in self.leaves.items() if leaf.kind == "array"}
+
+    @property
+    def latest(self) -> Step | None:
+        """The newest committed step."""
+        committed = [step for step in self.steps if step.state == "committed"]
+        return committed[-1] if committed else None
+
+    @property
+    def elements(self) -> int:
+        """Elements of all arrays together."""
+        return sum(prod(leaf.shape) for leaf in self.arrays.values() if leaf.shape is not None)
+
+    def has(self, path: str) -> bool:
+        """Whether something is saved at a path: a leaf, a tree, an item or a file; an item's name may be left out."""
+        return any(self._holds(item.named(path)) for item in self.items) or self._holds(path)
+
+    def _holds(self, path: str) -> bool:
+        return path in self._saved
+
+    @cached_property
+    def _saved(self) -> set[str]:
+        """Every path that something is saved at or below."""
+        kept = [path for path, leaf in self.leaves.items() if leaf.kind != "empty"] + list(self.files)
+        found: set[str] = set()
+        for path in kept:
+            while path and path not in found:
+                found.add(path)
+                path = path.rpartition("/")[0]
+        return found

@@ -1,0 +1,59 @@
+"""JSON that came with a checkpoint: read in bounds, and refused with its place where it is not what it should be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from .folder import Folder
+
+
+def parse(folder: Folder, path: str, text: bytes) -> dict[str, Any]:
+    """The object that a file of metadata holds. Raises ContractLintError, with line and column, for anything else."""
+    try:
+        value = json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise folder.refused(f"{path}:{error.lineno}:{error.colno}", f"is no JSON: {error.msg}", AGAIN) from error
+    except UnicodeDecodeError as error:
+        raise folder.refused(path, f"is no JSON: byte {error.start} is not {error.encoding}", AGAIN) from error
+    except (ValueError, RecursionError) as error:
+        said = "is nested too deeply" if isinstance(error, RecursionError) else f"is no JSON: {error}"
+        raise folder.refused(path, said, AGAIN) from error
+    if not isinstance(value, dict):
+        wrong(folder, path, f"is {kind(value)}, not an object")
+    return value
+
+
+def wrong(folder: Folder, path: str, message: str) -> NoReturn:
+    """Raises the error on metadata that cannot be understood."""
+    raise folder.refused(path, message, AGAIN)
+
+
+def sizes(folder: Folder, path: str, name: str, value: Any) -> tuple[int, ...]:
+    """A list of sizes: whole numbers of at least 0."""
+    if not isinstance(value, list) or not all(type(size) is int and 0 <= size < 1 << 62 for size in value):
+        wrong(folder, path, f"`{name}` is {quoted(value)}, not a list of sizes")
+    return tuple(value)
+
+
+def kind(value: Any) -> str:
+    """What JSON calls a value."""
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+def quoted(value: Any) -> str:
+    """A value, cut to what a line can hold."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands there twice")
+    return found
+
+
+AGAIN = "save the step again; the file is damaged or of a version that is not known"

@@ -1,0 +1,156 @@
+"""One tree of arrays as Orbax saves it: names from its metadata, shapes from zarr's, holes from what is stored.
+
+`write_shape` in the metadata is the shape of what one device wrote; it is not looked at.
+https://orbax.readthedocs.io/en/latest/guides/checkpoint/checkpoint_format.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .facts import Hole, Item, Leaf
+from .folder import Folder
+from .metadata import parse, quoted, wrong
+from .ocdbt import MANIFEST, read_ocdbt
+from .stored import Extent, plain
+from .zarr import NAMES, ZarrArray, index_cut, read_zarr
+from .zstd import cut
+
+METADATA = "_METADATA"
+_STRINGS = "_strings.json"
+_AGGREGATE = "checkpoint"
+"""What held the tree before 2023."""
+_ARRAYS = tuple(f"/{name}" for name in NAMES.values())
+_V2_KEY = re.compile(r"(?P<array>.*)/(?P<chunk>\.zarray|\d+(?:[./]\d+)*)", re.DOTALL)
+_V3_KEY = re.compile(r"(?P<array>.*)/(?P<chunk>zarr\.json|c(?:[./]\d+)*)", re.DOTALL)
+
+
+def is_tree(files: Mapping[str, int], below: str) -> bool:
+    """Whether a folder of a step holds a tree of arrays."""
+    start = f"{below}/" if below else ""
+    if f"{start}{METADATA}" in files or f"{start}{MANIFEST}" in files:
+        return True
+    return any(path.startswith(start) and path.endswith(_ARRAYS) for path in files)
+
+
+def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
+    """The tree in a folder of a step. Raises ContractLintError where its metadata is damaged."""
+    start = f"{below}/" if below else ""
+    metadata = parse_metadata(folder, start, files)
+    ocdbt = f"{start}{MANIFEST}" in files
+    store, holes = read_ocdbt(folder, below, files) if ocdbt else (plain(files, below), ())
+    version = 3 if metadata.get("use_zarr3", any(key.endswith("/zarr.json") for key in store)) else 2
+    arrays = _arrays(store, version)
+    reader = _Reader(folder, below, files, version, bool(metadata.get("store_array_data_equal_to_fill_value")))
+    leaves: dict[str, Leaf] = {}
+    found = list(holes)
+    if not metadata and f"{start}{_AGGREGATE}" not in files:
+        found.append(Hole("absent", "", f"{METADATA} is not there, which names its leaves", f"{start}{METADATA}"))
+    named: set[str] = set()
+    for keys, kind in _tree(folder, start, metadata, arrays):
+        path, name = "/".join(keys), ".".join(keys)
+        named.add(name)
+        if kind != "array":
+            leaves[path] = Leaf(path, "text" if kind == "text" else "empty")
+            continue
+        array = reader.array(name, arrays.get(name))
+        leaves[path] = Leaf(path, "array", array.shape, array.dtype) if array else Leaf(path)
+        if array is not None:
+            found += reader.holes(path, array, arrays[name])
+        elif not holes:
+            found.append(Hole("absent", path, "no array is stored", f"{start}{name}"))
+    texts = [leaf.path for leaf in leaves.values() if leaf.kind == "text"]
+    if texts and f"{start}{_STRINGS}" not in files:
+        found += [Hole("absent", path, f"{_STRINGS} is not there", f"{start}{_STRINGS}") for path in texts]
+    layout = "ocdbt" if ocdbt else "zarr3" if version == 3 else "zarr"
+    return Item(below, layout, leaves, tuple(found), tuple(sorted(arrays.keys() - named)))
+
+
+def parse_metadata(folder: Folder, start: str, files: Mapping[str, int]) -> dict[str, Any]:
+    """What `_METADATA` says; empty where there is none, as in steps of before 2023."""
+    path = f"{start}{METADATA}"
+    return parse(folder, path, folder.read(path)) if path in files else {}
+
+
+def _tree(
+    folder: Folder, start: str, metadata: Mapping[str, Any], arrays: Iterable[str]
+) -> Iterable[tuple[list[str], str]]:
+    """Each leaf as its keys and what is there: array, text or empty."""
+    if not metadata:
+        yield from ((name.split("."), "array") for name in sorted(arrays))
+        return
+    path = f"{start}{METADATA}"
+    tree = metadata.get("tree_metadata")
+    if not isinstance(tree, dict):
+        wrong(folder, path, "has no `tree_metadata`")
+    for name, entry in tree.items():
+        try:
+            keys = [str(key["key"]) for key in entry["key_metadata"]]
+            value = entry["value_metadata"]
+            kind, skipped = value["value_type"], value.get("skip_deserialize", False)
+        except (TypeError, KeyError, AttributeError):
+            wrong(folder, path, f"the entry {quoted(name)} has no keys or no type")
+        yield keys, "empty" if skipped or kind == "None" else "text" if kind == "string" else "array"
+
+
+def _arrays(store: Mapping[str, Extent], version: int) -> dict[str, dict[str, Extent]]:
+    """Name of an array -> its chunks and metadata -> where they lie."""
+    shape = _V3_KEY if version == 3 else _V2_KEY
+    found: dict[str, dict[str, Extent]] = {}
+    for key, extent in store.items():
+        match = shape.fullmatch(key)
+        if match is not None:
+            found.setdefault(match["array"], {})[match["chunk"]] = extent
+    # A folder of numbered files is no array: it has no metadata that says so, and no tree names it.
+    return {name: chunks for name, chunks in found.items() if NAMES[version] in chunks}
+
+
+class _Reader:
+    """Arrays of one store."""
+
+    def __init__(self, folder: Folder, below: str, files: Mapping[str, int], version: int, dense: bool) -> None:
+        self.folder, self.start, self.files, self.version = folder, f"{below}/" if below else "", files, version
+        self.dense = dense
+        self._read: dict[bytes, ZarrArray] = {}
+
+    def array(self, name: str, chunks: Mapping[str, Extent] | None) -> ZarrArray | None:
+        """Shape, dtype and grid of an array; None where its metadata is not all there."""
+        extent = chunks.get(NAMES[self.version]) if chunks is not None else None
+        if extent is None or extent.missing(self.files) is not None:
+            return None
+        path = f"{self.start}{name}/{NAMES[self.version]}"
+        if extent.length > 1 << 20:
+            wrong(self.folder, path, "is too large for the metadata of one array")
+        text = extent.read(self.folder)
+        # Layers that are alike have the same metadata to the byte.
+        if text not in self._read:
+            self._read[text] = read_zarr(self.folder, path, text, self.version)
+        return self._read[text]
+
+    def holes(self, leaf: str, array: ZarrArray, chunks: Mapping[str, Extent]) -> list[Hole]:
+        """Elements that are not there: chunks that are not stored, or whose bytes are cut."""
+        found: list[Hole] = []
+        stored = [key for key in chunks if key != NAMES[self.version]]
+        missing, first = array.absent(stored)
+        # Chunks that hold only the fill value need not be stored, unless the tree says that they are.
+        if missing and first is not None and (self.dense or not stored):
+            what = f"{missing:,} of {missing + len(stored):,} chunks are not stored (first: {first})"
+            found.append(Hole("absent", leaf, what, self.start))
+        for key in stored:
+            why = chunks[key].missing(self.files) or self._short(array, chunks[key])
+            if why is not None:
+                found.append(Hole("cut", leaf, f"chunk {key}: {why}", chunks[key].file))
+        return found
+
+    def _short(self, array: ZarrArray, extent: Extent) -> str | None:
+        if array.raw_bytes is not None and extent.length != array.raw_bytes:
+            return f"{extent.length:,} B are stored, {array.raw_bytes:,} are needed"
+        if extent.length == 0:
+            return "0 B are stored"
+        if array.inner:
+            return index_cut(extent, array.inner, self.folder)
+        if array.version == 2 and array.compressor == "zstd" and extent.inline is None and extent.offset == 0:
+            return cut(self.folder, extent.file, extent.length)
+        return None

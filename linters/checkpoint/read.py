@@ -1,0 +1,92 @@
+"""A checkpoint on disk as facts: which step, which items, which leaves. No array is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...contracts.errors import ContractLintError
+from ...contracts.finding import Location
+from .facts import Checkpoint, Item, Step
+from .folder import Folder
+from .orbax import is_tree, read_tree
+from .safetensors import SUFFIX, read_safetensors
+from .steps import STEP_METADATA, Commit, is_step, judged, leftovers, step_metadata, step_of, steps_in
+
+_HELP = "name a step, a folder of steps (Orbax), or .safetensors files"
+
+
+def read_checkpoint(path: str | Path, *, step: int | None = None, commit: Commit = "rename") -> Checkpoint:
+    """The facts of a step, of the newest committed step (or `step`) of a folder of steps, or of a .safetensors file.
+
+    `commit` says when a step counts. Raises ContractLintError for what cannot be read, is damaged, leads out of the
+    folder, or is no checkpoint.
+    """
+    path = Path(path)
+    shown = path.as_posix()
+    try:
+        if path.is_file():
+            return _file(path, shown)
+        if not path.is_dir():
+            raise ContractLintError("is not there", Location(shown), _HELP)
+    except OSError as error:
+        raise ContractLintError(f"cannot be read: {error.strerror or error}", Location(shown), _HELP) from error
+    root = Folder(path.resolve() if path.name in ("", ".", "..") else path, shown)
+    names = root.listed()
+    if is_step(names):
+        if step is not None:
+            raise ContractLintError("is one step, not a folder of steps", Location(shown), "leave --step out")
+        (found,) = judged([step_of(root)], commit)
+        return _step(root, root, found, [])
+    steps = judged(steps_in(root, names), commit)
+    if not steps:
+        raise ContractLintError("holds no step of a checkpoint", Location(shown), _HELP)
+    chosen = _chosen(root, steps, step)
+    return _step(root, root.below(chosen.folder), chosen, steps)
+
+
+def _file(path: Path, shown: str) -> Checkpoint:
+    if path.suffix != SUFFIX:
+        raise ContractLintError("is no .safetensors file", Location(shown), _HELP)
+    folder = Folder(path.parent, Path(shown).parent.as_posix())
+    files = {path.name: path.stat().st_size}
+    item = read_safetensors(folder, files, files)
+    return Checkpoint(shown, Step(path.name, None, "committed"), (item,), (), files)
+
+
+def _chosen(root: Folder, steps: list[Step], number: int | None) -> Step:
+    """The step that is read: the one asked for, else the newest committed, else the newest of all."""
+    if number is None:
+        return ([step for step in steps if step.state == "committed"] or steps)[-1]
+    of_number = [step for step in steps if step.number == number]
+    if not of_number:
+        there = ", ".join(str(step.number) for step in steps if step.number is not None)
+        raise ContractLintError(f"has no step {number}", Location(root.shown), f"it has {there or 'none by a number'}")
+    return min(of_number, key=lambda step: step.state != "committed")
+
+
+def _step(root: Folder, folder: Folder, step: Step, steps: list[Step]) -> Checkpoint:
+    files = folder.files()
+    items, absent = _items(folder, files)
+    return Checkpoint(
+        path=root.shown,
+        step=step,
+        items=tuple(items),
+        absent_items=tuple(absent),
+        files=files,
+        steps=tuple(steps),
+        leftovers=tuple(leftovers(files, steps, step.folder if steps else "")),
+    )
+
+
+def _items(folder: Folder, files: Mapping[str, int]) -> tuple[list[Item], list[str]]:
+    if is_tree(files, ""):
+        return [read_tree(folder, "", files)], []
+    tensors = [path for path in files if path.endswith(SUFFIX) and "/" not in path]
+    if tensors:
+        return [read_safetensors(folder, tensors, files)], []
+    names = sorted({path.partition("/")[0] for path in files if "/" in path})
+    items = [read_tree(folder, name, files) if is_tree(files, name) else Item(name, None, {}) for name in names]
+    declared = step_metadata(folder).get("item_handlers") if STEP_METADATA in files else None
+    promised = sorted(declared) if isinstance(declared, dict) else []
+    return items, [name for name in promised if name not in names]

@@ -1,0 +1,1 @@
+"""Rules on a checkpoint, a file each."""

@@ -1,0 +1,74 @@
+"""Elements of an array are in no shard, in two, or in one that is cut.
+
+## What it does
+Compares the grid of chunks that each array is cut in with what is stored: chunks that are missing, files shorter than
+what the index places in them, compressed chunks that end early, bytes of .safetensors files that belong to none or to
+two tensors. Reads metadata, never the arrays.
+
+## Why is this bad?
+A chunk that is missing reads as zeros in most stores, without an error.
+
+## Example
+```sh
+contract-lint checkpoint check run/1000   # a file of params.embed is lost
+```
+
+## Use instead
+```sh
+contract-lint checkpoint check run/900    # restore a step that is whole
+```
+
+## References
+- https://github.com/NVIDIA/Megatron-LM/pull/5077
+- https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ...cut import shown
+from ...rule import Rule
+from ..evidence import CheckpointEvidence
+from ..facts import Hole
+
+_SAID = {
+    "absent": "is not all there",
+    "twice": "has elements that are stored twice",
+    "cut": "is cut",
+}
+
+
+def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
+    for item in evidence.checkpoint.items:
+        by_file: dict[tuple[str, str], list[Hole]] = {}
+        for hole in item.holes:
+            # One file that is cut takes many arrays with it; what is absent is told array by array, but together.
+            by_file.setdefault((hole.kind, hole.where if hole.kind == "cut" else ""), []).append(hole)
+        for (kind, file), holes in by_file.items():
+            first = holes[0]
+            what = item.named(first.leaf) if first.leaf else item.name or "the step"
+            leaves = sorted({hole.leaf for hole in holes if hole.leaf})
+            more = f"; so it is with {len(leaves) - 1:,} more" if len(leaves) > 1 else ""
+            yield evidence.finding(
+                RULE,
+                f"{what} {_SAID[kind]}: {first.what}{more}",
+                subject=f"{kind} {item.name} {file or first.leaf}",
+                file=file or item.name,
+                expected="every element once",
+                found=kind,
+                evidence=shown([f"{item.named(hole.leaf)}: {hole.what}" for hole in holes]) if len(holes) > 1 else (),
+                help="restore another step, or bring the file back",
+                details={"leaves": leaves},
+            )
+
+
+RULE = Rule(
+    code="CKP609",
+    name="elements-not-covered-once",
+    severity="error",
+    evidence="checkpoint",
+    doc=__doc__ or "",
+    check=check,
+)

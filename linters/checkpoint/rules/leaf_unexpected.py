@@ -1,0 +1,77 @@
+"""Parameters are saved that the model does not have.
+
+## What it does
+Compares the parameters that are saved with those of the section `model`. Says nothing with `level: contains`, and
+nothing of what lies outside the parameters. Arrays that are stored and that no tree names are told as information.
+
+## Why is this bad?
+They are of another model, or of an older one: what is restored by name is then only a part of it.
+
+## Example
+```yaml
+model: { kind: listed, parameters: { embed: [512, 64] } }
+checkpoint: { parameters: params }   # saved: params/embed, params/head
+```
+
+## Use instead
+```yaml
+model: { kind: listed, parameters: { embed: [512, 64], head: [64, 512] } }
+checkpoint: { parameters: params }
+```
+
+## References
+- https://github.com/apple/axlearn/blob/main/axlearn/common/checkpointer.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ....contracts.suggest import nearest
+from ...cut import shown
+from ...rule import Rule
+from ..evidence import CheckpointEvidence, counted
+
+
+def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
+    extra = [path for path in evidence.parameters if path not in evidence.promised]
+    if evidence.promised and extra and evidence.section.level != "contains":
+        near = nearest(extra[0], [path for path in evidence.promised if path not in evidence.parameters])
+        yield evidence.finding(
+            RULE,
+            f"{counted(len(extra), 'parameter')} {'is' if len(extra) == 1 else 'are'} saved that the model does not "
+            f"have (first: {extra[0]})",
+            subject="parameters",
+            key="model",
+            expected=f"{len(evidence.promised):,} parameters",
+            found=f"{len(evidence.parameters):,}",
+            evidence=shown(extra) if len(extra) > 1 else (),
+            help=f"is it {near}?"
+            if near
+            else "add it to the model, or allow more with checkpoint: { level: contains }",
+            details={"leaves": extra},
+        )
+    for item in evidence.checkpoint.items:
+        if item.unlisted:
+            yield evidence.finding(
+                RULE,
+                f"{counted(len(item.unlisted), 'array')} of {item.name or 'the step'} "
+                f"{'is' if len(item.unlisted) == 1 else 'are'} stored, and its tree does not name "
+                f"{'it' if len(item.unlisted) == 1 else 'them'} (first: {item.unlisted[0]})",
+                subject=f"unlisted {item.name}",
+                severity="info",
+                file=item.name,
+                evidence=shown(item.unlisted) if len(item.unlisted) > 1 else (),
+                help="it takes up space and is never restored",
+            )
+
+
+RULE = Rule(
+    code="CKP604",
+    name="leaf-unexpected",
+    severity="error",
+    evidence="checkpoint",
+    doc=__doc__ or "",
+    check=check,
+)

@@ -1,0 +1,82 @@
+"""An optimizer slot does not cover every parameter.
+
+## What it does
+Puts the slots beside the parameters. A leaf outside the parameters whose path ends with a parameter's is its entry in
+a slot: `opt_state/0/mu/layers/w` is `layers/w` in `mu`. Each slot that `optimizer` or `checkpoint.slots` promises -
+without them each that optax keeps in the shapes of the parameters - must have an entry of that shape for every
+parameter that is not `frozen`. Entries that the tree declares empty are masked on purpose.
+
+## Why is this bad?
+Moments that are missing or of another model start from zeros: the first steps after a resume are far too large.
+
+## Example
+```yaml
+optimizer: { name: adamw }   # saved: opt_state/0/mu and opt_state/0/nu, nu without norm/scale
+checkpoint: {}
+```
+
+## Use instead
+```yaml
+optimizer: { name: adamw }
+checkpoint: { frozen: [norm/scale] }   # if that parameter is not trained
+```
+
+## References
+- https://github.com/NVIDIA/Megatron-LM/issues/761
+- https://github.com/areal-project/AReaL/pull/1468
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ...cut import shown
+from ...rule import Rule
+from ..evidence import CheckpointEvidence, counted
+from ..slots import Slot
+
+
+def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
+    for name, same_shape in evidence.expected_slots.items():
+        slot = evidence.slots.get(name, Slot(name))
+        wanted = {path: leaf for path, leaf in evidence.trained.items() if path not in slot.masked}
+        missing = [path for path in wanted if path not in slot.entries]
+        other = [path for path in wanted if same_shape and _differs(evidence, slot, path)]
+        if not missing and not other:
+            continue
+        lines = [f"missing: {path}" for path in missing]
+        lines += [
+            f"{path}: {list(slot.entries[path].shape or ())}, the parameter {list(wanted[path].shape or ())}"
+            for path in other
+        ]
+        covered = len(wanted) - len(missing) - len(other)
+        first = f"{missing[0]} is missing" if missing else lines[0]
+        yield evidence.finding(
+            RULE,
+            f"the optimizer slot {name} covers {covered:,} of {counted(len(wanted), 'parameter')} (first: {first})",
+            subject=name,
+            key=evidence.slots_key,
+            expected=f"{len(wanted):,} of {len(wanted):,}",
+            found=f"{covered:,} of {len(wanted):,}",
+            evidence=shown(lines) if len(lines) > 1 else (),
+            help="save the whole optimizer state; name parameters without slots in checkpoint: { frozen: [...] }",
+            details={"slot": name, "missing": missing, "other_shape": other},
+        )
+
+
+def _differs(evidence: CheckpointEvidence, slot: Slot, path: str) -> bool:
+    """Whether an entry has neither the shape that its parameter has, nor the one that it should have."""
+    entry, promise = slot.entries.get(path), evidence.promised.get(path)
+    shapes = [evidence.parameters[path].shape, *([promise.shape] if promise is not None else [])]
+    return entry is not None and None not in (entry.shape, shapes[0]) and entry.shape not in shapes
+
+
+RULE = Rule(
+    code="CKP607",
+    name="slot-coverage",
+    severity="error",
+    evidence="checkpoint",
+    doc=__doc__ or "",
+    check=check,
+)

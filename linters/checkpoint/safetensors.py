@@ -1,0 +1,115 @@
+"""Arrays of .safetensors files, from their headers: every element covered once, no array read.
+
+https://github.com/huggingface/safetensors#format: 8 bytes of length, a JSON object of name -> dtype, shape and the two
+offsets of its bytes, then the bytes, without a hole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import prod
+from operator import itemgetter
+from typing import Any
+
+from .facts import Hole, Item, Leaf
+from .folder import Folder
+from .metadata import parse, quoted, sizes, wrong
+
+SUFFIX = ".safetensors"
+INDEX = ".safetensors.index.json"
+_MOST_HEADER = 100_000_000
+"""The format's own limit."""
+_BITS = {
+    "BOOL": ("bool", 8),
+    "F4": ("float4_e2m1fn", 4),
+    "F6_E2M3": ("float6_e2m3fn", 6),
+    "F6_E3M2": ("float6_e3m2fn", 6),
+    "F8_E4M3": ("float8_e4m3fn", 8),
+    "F8_E5M2": ("float8_e5m2", 8),
+    "F8_E8M0": ("float8_e8m0fnu", 8),
+    "BF16": ("bfloat16", 16),
+    "C64": ("complex64", 64),
+}
+_BITS |= {
+    f"{letter}{bits}": (f"{name}{bits}", bits)
+    for letter, name in (("I", "int"), ("U", "uint"))
+    for bits in (8, 16, 32, 64)
+}
+_BITS |= {f"F{bits}": (f"float{bits}", bits) for bits in (16, 32, 64)}
+
+
+def read_safetensors(folder: Folder, names: Iterable[str], files: Mapping[str, int]) -> Item:
+    """The arrays of these files of a folder. Raises ContractLintError for a damaged header."""
+    leaves: dict[str, Leaf] = {}
+    holes: list[Hole] = []
+    where: dict[str, str] = {}
+    for name in sorted(names):
+        for tensor, leaf, found in _tensors(folder, name, files[name]):
+            if tensor in where:
+                found = [*found, Hole("twice", leaf.path, f"it is in {where[tensor]} and in {name}", name)]
+            where.setdefault(tensor, name)
+            leaves[leaf.path] = leaf
+            holes += found
+    for index in sorted(path for path in files if path.endswith(INDEX) and "/" not in path):
+        for tensor, file in _index(folder, index).items():
+            path = path_of(tensor)
+            if where.get(tensor) == file:
+                continue
+            what = f"{index} says it is in {file}, " + (f"it is in {where[tensor]}" if tensor in where else "it is not")
+            holes.append(Hole("absent", path, what, file))
+            leaves.setdefault(path, Leaf(path))
+    return Item("", "safetensors", leaves, tuple(holes))
+
+
+def path_of(tensor: str) -> str:
+    """A tensor's name as a path: `model.layers.0.w` is `model/layers/0/w`, what has slashes stays."""
+    return tensor if "/" in tensor else tensor.replace(".", "/")
+
+
+def _tensors(folder: Folder, name: str, size: int) -> Iterable[tuple[str, Leaf, list[Hole]]]:
+    """Each tensor of a file, and what is missing of it."""
+    length = int.from_bytes(folder.read_range(name, 0, 8), "little")
+    if size < 8 or length > size - 8:
+        wrong(folder, name, f"says its header has {length:,} B, the file has {size:,} B")
+    if length > _MOST_HEADER:
+        wrong(folder, name, f"has a header of {length:,} B: the format allows {_MOST_HEADER:,} B")
+    header = parse(folder, name, folder.read_range(name, 8, length))
+    header.pop("__metadata__", None)
+    data, end = size - 8 - length, 0
+    found: list[tuple[int, int, str, Leaf]] = []
+    for tensor, entry in header.items():
+        dtype, shape, start, stop = _entry(folder, name, tensor, entry)
+        found.append((start, stop, tensor, Leaf(path_of(tensor), "array", shape, dtype)))
+    for start, stop, tensor, leaf in sorted(found, key=itemgetter(0, 1, 2)):
+        holes: list[Hole] = []
+        if stop > data:
+            holes.append(Hole("cut", leaf.path, f"its bytes end at {stop:,}, the file has {max(data, 0):,}", name))
+        if start < end and stop > start:
+            holes.append(Hole("twice", leaf.path, f"its bytes begin at {start:,}, those before end at {end:,}", name))
+        if start > end:
+            holes.append(Hole("absent", leaf.path, f"bytes {end:,} to {start:,} before it belong to nothing", name))
+        end = max(end, stop)
+        yield tensor, leaf, holes
+    if end < data:
+        wrong(folder, name, f"has {data - end:,} B behind its last array")
+
+
+def _entry(folder: Folder, name: str, tensor: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
+    if not isinstance(entry, dict) or entry.get("dtype") not in _BITS:
+        said = quoted(entry.get("dtype")) if isinstance(entry, dict) else quoted(entry)
+        wrong(folder, name, f"{quoted(tensor)} has the dtype {said}, which is not known")
+    shape = sizes(folder, name, "shape", entry.get("shape"))
+    offsets = sizes(folder, name, "data_offsets", entry.get("data_offsets"))
+    dtype, bits = _BITS[entry["dtype"]]
+    needed = -(-prod(shape) * bits // 8)
+    if len(offsets) != 2 or offsets[1] - offsets[0] != needed:
+        wrong(folder, name, f"{quoted(tensor)} has the offsets {quoted(list(offsets))}, {needed:,} B are needed")
+    return dtype, shape, *offsets
+
+
+def _index(folder: Folder, name: str) -> dict[str, str]:
+    """Tensor -> file, as the index of several files says. The names are compared, never opened."""
+    weights = parse(folder, name, folder.read(name)).get("weight_map")
+    if not isinstance(weights, dict) or not all(isinstance(file, str) for file in weights.values()):
+        wrong(folder, name, "has no `weight_map` of names of files")
+    return weights

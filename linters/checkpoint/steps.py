@@ -1,0 +1,95 @@
+"""The steps of a folder, and which of them are committed, as Orbax and its storage leave them.
+
+A save writes into `NAME.orbax-checkpoint-tmp...` and renames it; where renaming is no single act (object stores) it
+writes commit_success.txt at last. The metadata of a step has its commit time from just before either.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from .facts import Step
+from .folder import Folder
+from .metadata import parse
+
+TEMPORARY = ".orbax-checkpoint-tmp"
+MARKER = "commit_success.txt"
+STEP_METADATA = "_CHECKPOINT_METADATA"
+_NUMBER = re.compile(r"(?:[A-Za-z][\w.-]*_)?0*(\d{1,18})")
+Commit = Literal["rename", "marker"]
+
+
+def is_step(names: Sequence[tuple[str, bool]]) -> bool:
+    """Whether a folder with these entries is one step, or an item of one, rather than a folder of steps."""
+    files = {name for name, folder in names if not folder}
+    return bool(files & {STEP_METADATA, "_METADATA", MARKER, "manifest.ocdbt"}) or any(
+        name.endswith(".safetensors") for name in files
+    )
+
+
+def number_of(name: str) -> int | None:
+    """`1200`, `checkpoint_1200` or `00001200` as 1200."""
+    match = _NUMBER.fullmatch(name.partition(TEMPORARY)[0])
+    return int(match[1]) if match is not None else None
+
+
+def steps_in(root: Folder, names: Sequence[tuple[str, bool]]) -> list[Step]:
+    """All steps of a folder, oldest first, temporary ones among them."""
+    found = [
+        step_of(root.below(name))
+        for name, folder in names
+        if folder and (number_of(name) is not None or TEMPORARY in name)
+    ]
+    found.sort(key=lambda step: (-1 if step.number is None else step.number, step.folder))
+    return found
+
+
+def step_of(folder: Folder) -> Step:
+    """One step by itself. Raises ContractLintError where its metadata is damaged."""
+    name = folder.path.name
+    listed = folder.listed()
+    names = {each for each, _ in listed}
+    marked = MARKER in names
+    number = number_of(name)
+    if TEMPORARY in name:
+        return Step(name, number, "temporary", "its save has not ended: it still has its temporary name", marked)
+    why = ""
+    if not listed:
+        why = "it is empty"
+    elif STEP_METADATA in names and not marked:
+        metadata = step_metadata(folder)
+        if "commit_timestamp_nsecs" in metadata and metadata["commit_timestamp_nsecs"] is None:
+            why = f"{STEP_METADATA} has no commit time"
+    return Step(name, number, "unfinished" if why else "committed", why, marked)
+
+
+def step_metadata(folder: Folder) -> dict[str, Any]:
+    """What a step says of itself."""
+    return parse(folder, STEP_METADATA, folder.read(STEP_METADATA))
+
+
+def judged(steps: Sequence[Step], commit: Commit) -> list[Step]:
+    """The steps, those unfinished that lack the marker: where it is promised, or where an older step has one."""
+    found: list[Step] = []
+    marked = commit == "marker"
+    for step in steps:
+        if step.state == "committed" and not step.marked and marked:
+            step = replace(step, state="unfinished", why=f"{MARKER} is not there")
+        marked = marked or (step.marked and step.state == "committed")
+        found.append(step)
+    return found
+
+
+def leftovers(files: Mapping[str, int], steps: Sequence[Step], folder: str) -> list[str]:
+    """Temporary folders beside the steps, and temporary folders and files in the step that was read."""
+    found = {step.folder for step in steps if step.state == "temporary"}
+    for path in files:
+        parts = path.split("/")
+        for index, part in enumerate(parts):
+            if TEMPORARY in part or part.endswith(".__lock"):
+                found.add("/".join([*([folder] if folder else []), *parts[: index + 1]]))
+                break
+    return sorted(found)

@@ -1,0 +1,175 @@
+"""Zarr metadata (versions 2 and 3): the global shape and dtype of an array, and the grid of chunks it is cut in.
+
+https://zarr-specs.readthedocs.io/en/latest/v2/v2.0.html and .../v3/core/index.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import islice, product
+from math import prod
+from typing import Any, NoReturn
+
+from .folder import Folder
+from .metadata import parse, quoted, sizes, wrong
+from .stored import Extent
+
+NAMES = {2: ".zarray", 3: "zarr.json"}
+_V2 = re.compile(r"[<>|=]?([biufc])(\d+)")
+_LETTERS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+_NAME = re.compile(r"(?:bool|u?int\d+|b?float\d+(?:_[a-z0-9]+)?|complex\d+)")
+_NOTHING = (1 << 64) - 1
+"""What an index says of a part that is not stored."""
+_MOST_PARTS = 1 << 16
+_INDEX = re.compile(r"0|[1-9]\d{0,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class ZarrArray:
+    """One array. `raw_bytes` is what each chunk takes on disk, None where it is compressed."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    chunks: tuple[int, ...]
+    separator: str
+    version: int
+    raw_bytes: int | None
+    compressor: str | None = None
+    inner: int = 0
+    """Parts in each chunk, where an index at its end says where they lie; 0 where there is none."""
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """Chunks along each dimension."""
+        return tuple(-(-size // chunk) for size, chunk in zip(self.shape, self.chunks, strict=True))
+
+    def key(self, index: tuple[int, ...]) -> str:
+        """What the chunk at a place of the grid is called."""
+        if self.version == 2:
+            return self.separator.join(map(str, index)) or "0"
+        return self.separator.join(("c", *map(str, index)))
+
+    def absent(self, stored: Collection[str]) -> tuple[int, str | None]:
+        """How many chunks of the grid are not among the stored ones, and the first of them."""
+        there = {key for key in stored if self._in_grid(key)}
+        missing = prod(self.grid) - len(there)
+        if missing <= 0:
+            return 0, None
+        # Among one place more than there are chunks, one is empty: a grid may be larger than what can be counted.
+        places = islice(product(*map(range, self.grid)), len(there) + 1)
+        return missing, next(key for key in map(self.key, places) if key not in there)
+
+    def _in_grid(self, key: str) -> bool:
+        parts = key.split(self.separator)
+        if self.version == 3:
+            if parts[0] != "c":
+                return False
+            parts = parts[1:]
+        elif not self.shape:
+            return key == "0"
+        if len(parts) != len(self.grid) or not all(map(_INDEX.fullmatch, parts)):
+            return False
+        return all(int(part) < size for part, size in zip(parts, self.grid, strict=True))
+
+
+def read_zarr(folder: Folder, path: str, text: bytes, version: int) -> ZarrArray:
+    """The array that `.zarray` or `zarr.json` describes. Raises ContractLintError where it is damaged or of objects."""
+    data = parse(folder, path, text)
+    if data.get("zarr_format") != version:
+        wrong(folder, path, f"`zarr_format` is {quoted(data.get('zarr_format'))}, not {version}")
+    shape = sizes(folder, path, "shape", data.get("shape"))
+    if version == 2:
+        dtype, item = _v2_dtype(folder, path, data.get("dtype"))
+        chunks = sizes(folder, path, "chunks", data.get("chunks"))
+        separator = data.get("dimension_separator", ".")
+        compressor = data.get("compressor")
+        raw = compressor is None and not data.get("filters")
+        compressor = compressor.get("id") if isinstance(compressor, dict) else None
+        inner = 0
+    else:
+        dtype, item = _v3_dtype(folder, path, data.get("data_type"))
+        grid = _part(folder, path, data, "chunk_grid", "regular")
+        chunks = sizes(folder, path, "chunk_shape", grid.get("chunk_shape"))
+        separator = _part(folder, path, data, "chunk_key_encoding", "default").get("separator", "/")
+        compressor = None
+        inner = _inner(folder, path, data, chunks)
+        raw = [codec.get("name") for codec in data.get("codecs", []) if isinstance(codec, dict)] == ["bytes"]
+    if len(chunks) != len(shape) or 0 in chunks:
+        wrong(folder, path, f"chunks of {list(chunks)} cannot cut an array of {list(shape)}")
+    if separator not in (".", "/"):
+        wrong(folder, path, f"the separator of chunks is {quoted(separator)}, not `.` or `/`")
+    raw_bytes = prod(chunks) * item if raw and item is not None else None
+    return ZarrArray(shape, dtype, chunks, separator, version, raw_bytes, compressor, inner)
+
+
+def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:
+    """Why the parts of a chunk are not all there, from the index at its end: an offset and a size for each, and a sum.
+
+    https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/v1.0.html
+    """
+    length = 16 * parts + 4
+    data = extent.length - length
+    if data < 0:
+        return f"{extent.length:,} B are stored, its index alone has {length:,}"
+    if parts > _MOST_PARTS:
+        return None
+    index = extent.read(folder, data)
+    for place in range(0, 16 * parts, 16):
+        offset, size = (int.from_bytes(index[at : at + 8], "little") for at in (place, place + 8))
+        if offset + size > data and (offset, size) != (_NOTHING, _NOTHING):
+            return "its index, the last of its bytes, places parts behind its end"
+    return None
+
+
+def _inner(folder: Folder, path: str, data: dict[str, Any], chunks: tuple[int, ...]) -> int:
+    codecs = data.get("codecs")
+    first = codecs[0] if isinstance(codecs, list) and codecs else None
+    if not isinstance(first, dict) or first.get("name") != "sharding_indexed":
+        return 0
+    configuration = first.get("configuration")
+    if not isinstance(configuration, dict):
+        wrong(folder, path, "`sharding_indexed` has no configuration")
+    inner = sizes(folder, path, "chunk_shape", configuration.get("chunk_shape"))
+    if len(inner) != len(chunks) or 0 in inner or any(chunk % part for chunk, part in zip(chunks, inner, strict=True)):
+        wrong(folder, path, f"chunks of {list(chunks)} cannot be cut in parts of {list(inner)}")
+    plain = [codec.get("name") for codec in configuration.get("index_codecs") or [] if isinstance(codec, dict)]
+    if plain != ["bytes", "crc32c"] or configuration.get("index_location", "end") != "end":
+        return 0
+    return prod(chunk // part for chunk, part in zip(chunks, inner, strict=True))
+
+
+def _part(folder: Folder, path: str, data: dict[str, Any], key: str, name: str) -> dict[str, Any]:
+    part = data.get(key)
+    if not isinstance(part, dict) or part.get("name") != name:
+        wrong(folder, path, f"`{key}` is {quoted(part)}, not {name}")
+    configuration = part.get("configuration", {})
+    if not isinstance(configuration, dict):
+        wrong(folder, path, f"`{key}` has no configuration")
+    return configuration
+
+
+def _v2_dtype(folder: Folder, path: str, value: Any) -> tuple[str, int | None]:
+    if isinstance(value, str):
+        if value.lstrip("|<>=").startswith("O"):
+            objects(folder, path)
+        match = _V2.fullmatch(value)
+        if match is not None:
+            item = int(match[2])
+            return "bool" if match[1] == "b" else f"{_LETTERS[match[1]]}{8 * item}", item
+        if _NAME.fullmatch(value):
+            return value, 2 if value == "bfloat16" else None
+    wrong(folder, path, f"`dtype` is {quoted(value)}, not a dtype of numbers")
+
+
+def _v3_dtype(folder: Folder, path: str, value: Any) -> tuple[str, int | None]:
+    if isinstance(value, str) and _NAME.fullmatch(value):
+        bits = re.fullmatch(r"\D+(\d+)", value)
+        return value, max(1, int(bits[1]) // 8) if bits and int(bits[1]) >= 8 else None
+    wrong(folder, path, f"`data_type` is {quoted(value)}, not a dtype of numbers")
+
+
+def objects(folder: Folder, path: str) -> NoReturn:
+    """Raises the error on an array of Python objects."""
+    raise folder.refused(path, "is an array of Python objects, which are not read", "save numbers; objects run code")

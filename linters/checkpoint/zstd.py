@@ -1,0 +1,35 @@
+"""Whether a Zstandard frame is all there, from the headers of its blocks: nothing is decompressed.
+
+RFC 8878, sections 3.1.1.1 (frame header) and 3.1.1.2 (blocks).
+"""
+
+from __future__ import annotations
+
+from .folder import Folder
+
+_MAGIC = b"\x28\xb5\x2f\xfd"
+_DICTIONARY = (0, 1, 2, 4)
+_CONTENT = (0, 2, 4, 8)
+_MOST_BLOCKS = 4096
+"""Blocks hold up to 128 KiB; of larger frames only the first half GiB is followed."""
+
+
+def cut(folder: Folder, path: str, size: int) -> str | None:
+    """Why the one frame in a file cannot be read to its end; None where it can, or may be more than one."""
+    head = folder.read_range(path, 0, 18)
+    if len(head) < 6 or not head.startswith(_MAGIC):
+        return "is no Zstandard frame"
+    descriptor = head[4]
+    single = descriptor >> 5 & 1
+    content = _CONTENT[descriptor >> 6] or single
+    place = 5 + (not single) + _DICTIONARY[descriptor & 3] + content
+    for _ in range(_MOST_BLOCKS):
+        header = int.from_bytes(folder.read_range(path, place, 3), "little")
+        last, kind, length = header & 1, header >> 1 & 3, header >> 3
+        place += 3 + (1 if kind == 1 else length)
+        if place > size or kind == 3:
+            return f"{size:,} B are stored, and its last block ends later" if kind != 3 else "holds no Zstandard block"
+        if last:
+            end = place + (4 if descriptor >> 2 & 1 else 0)
+            return f"{size:,} B are stored, {end:,} are needed" if end > size else None
+    return None

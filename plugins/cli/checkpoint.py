@@ -1,0 +1,86 @@
+"""`contract-lint checkpoint`: a saved state by itself, or held to a contract. Runs no user code, needs no jax."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import codes, findings_options, output_option
+
+if TYPE_CHECKING:
+    from ..pipeline.report import FailOn
+
+step_option = click.option("--step", type=int, metavar="N", help="This step.  [default: the newest committed one]")
+
+
+@click.group("checkpoint")
+def command() -> None:
+    """A checkpoint on disk: Orbax (OCDBT or zarr), a step or a folder of steps; or .safetensors files."""
+
+
+@command.command("check", short_help="Whether a checkpoint is complete, and what is promised.")
+@click.argument("path", metavar="PATH", type=click.Path())
+@click.option(
+    "--contract", type=click.Path(dir_okay=False), metavar="FILE", help="The contract whose `checkpoint` it must keep."
+)
+@step_option
+@click.option(
+    "--digests",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Read every file and compare with what `checkpoint digests` wrote.",
+)
+@findings_options
+def check(
+    path: str,
+    contract: str | None,
+    step: int | None,
+    digests: str | None,
+    form: str,
+    output: str | None,
+    fail_on: FailOn | None,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    config: str | None,
+) -> int:
+    """Findings on a checkpoint: what is uncommitted, missing, cut, of another shape or dtype, or without its slots.
+
+    Only metadata is read. Without a contract only what every checkpoint should keep is checked.
+    """
+    from ..pipeline.checkpoint import check_checkpoint
+    from ..pipeline.settings import load_settings
+    from .output import emit
+    from .progress import progress
+
+    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
+    with progress(lines=False) as told:
+        report = check_checkpoint(
+            path,
+            step=step,
+            contract=contract,
+            digests=digests,
+            select=settings.select,
+            ignore=settings.ignore,
+            fail_on=settings.fail_on,
+            on_progress=told,
+        )
+    return emit(report, form, output)
+
+
+@command.command("digests", short_help="Write the digest of every file of a step.")
+@click.argument("path", metavar="PATH", type=click.Path())
+@step_option
+@output_option
+def digests(path: str, step: int | None, output: str | None) -> None:
+    """Write the sha256 of every file of a step, for `checkpoint check --digests`. Reads every file once."""
+    from ..pipeline.checkpoint import digests_of
+    from .output import folded, write
+    from .progress import progress
+
+    with progress(lines=False) as told:
+        manifest = digests_of(path, step, output, told)
+    write(manifest.as_text(), output)
+    if output:
+        click.echo(folded(f"{output}: {len(manifest.files):,} files, root {manifest.root[:19]}"), err=True)

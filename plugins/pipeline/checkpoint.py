@@ -1,0 +1,106 @@
+"""`checkpoint check` and `checkpoint digests`: a saved state alone, or held to `checkpoint` of a contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ...contracts.data_manifest import DataManifest, read_manifest
+from ...contracts.errors import ContractLintError
+from ...contracts.finding import Location
+from ...contracts.load import LoadedContract, load_contract
+from ...linters.checkpoint.evidence import CheckpointEvidence, Digests
+from ...linters.checkpoint.facts import Checkpoint
+from ...linters.checkpoint.judge import judge_checkpoint
+from ...linters.checkpoint.read import read_checkpoint
+from ...linters.data.tree import build_manifest
+from .report import FailOn, Report, report
+from .selection import require_known, selected
+
+VERB = "checkpoint check"
+Told = Callable[[str], None]
+
+
+def check_checkpoint(
+    path: str,
+    *,
+    step: int | None = None,
+    contract: str | None = None,
+    digests: str | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    fail_on: FailOn = "error",
+    on_progress: Told | None = None,
+) -> Report:
+    """Findings on one checkpoint. Without `digests` no content is read, and the verdict says so.
+
+    Raises ContractLintError for a checkpoint, contract or list of digests that cannot be read, and an unknown rule.
+    """
+    require_known([*select, *ignore])
+    loaded = _contract(contract) if contract is not None else None
+    section = loaded.contract.checkpoint if loaded is not None and loaded.contract is not None else None
+    checkpoint = read_checkpoint(path, step=step, commit=section.commit if section is not None else "rename")
+    compared = None
+    if digests is not None:
+        compared = Digests(digests, read_manifest(digests), _digests(checkpoint, [Path(digests)], on_progress))
+    evidence = CheckpointEvidence(checkpoint, loaded, compared)
+    return report(
+        selected(judge_checkpoint(evidence), select, ignore),
+        verb=VERB,
+        subject=checkpoint.path,
+        contracts=(loaded.path,) if loaded is not None else (),
+        fail_on=fail_on,
+        proof=_proof(evidence),
+    )
+
+
+def digests_of(path: str, step: int | None, output: str | None, on_progress: Told | None = None) -> DataManifest:
+    """The digests of every file of a step. Raises ContractLintError as `read_checkpoint`, and for one not committed."""
+    checkpoint = read_checkpoint(path, step=step)
+    if checkpoint.step.state != "committed":
+        said = f"{checkpoint.step.folder} is not committed: {checkpoint.step.why}"
+        raise ContractLintError(said, Location(checkpoint.path), "digests are of what is complete")
+    return _digests(checkpoint, [Path(output)] if output else [], on_progress)
+
+
+def _digests(checkpoint: Checkpoint, without: Sequence[Path], on_progress: Told | None) -> DataManifest:
+    folder = Path(checkpoint.path, checkpoint.step.folder) if checkpoint.steps else Path(checkpoint.path)
+    if folder.is_file():
+        raise ContractLintError("is a file, and digests are of a folder", Location(checkpoint.path), "name its folder")
+    return build_manifest(folder, lenient=True, without=without, on_progress=on_progress)
+
+
+def _contract(path: str) -> LoadedContract:
+    loaded = load_contract(path).readable()
+    if loaded.contract is None:
+        said = f"has {len(loaded.findings)} error{'s' * (len(loaded.findings) != 1)}; nothing can be held to it"
+        raise ContractLintError(said, Location(loaded.path), f"see them with: contract-lint check {loaded.path}")
+    if loaded.contract.checkpoint is None:
+        said = "has no section `checkpoint`, so it promises nothing of one"
+        help = "write one (`checkpoint: {}` will do), or leave --contract out: see docs/checkpoints.md"
+        raise ContractLintError(said, Location(loaded.path), help)
+    return loaded
+
+
+def _proof(evidence: CheckpointEvidence) -> str:
+    """What a clean verdict rests on: `complete, contents unverified; step 2 (newest of 3), 24 arrays; slots mu 5/5`."""
+    checkpoint = evidence.checkpoint
+    contents = f"contents as in {evidence.digests.path}" if evidence.digests is not None else "contents unverified"
+    parts = [f"complete, {contents}"]
+    counts = f"{len(checkpoint.arrays):,} arrays, {checkpoint.elements:,} elements"
+    if checkpoint.steps:
+        committed = [step for step in checkpoint.steps if step.state == "committed"]
+        newest = "newest" if checkpoint.step == checkpoint.latest else "one"
+        counts = f"step {checkpoint.step.folder} ({newest} of {len(committed)} committed), {counts}"
+    parts.append(counts)
+    covered = [
+        f"{name} {len(slot.entries):,}/{len(evidence.parameters):,}"
+        + (f" ({len(slot.masked):,} masked)" if slot.masked else "")
+        for name in evidence.expected_slots
+        if (slot := evidence.slots.get(name)) is not None
+    ]
+    if covered:
+        parts.append("slots " + ", ".join(covered))
+    elif evidence.root is None:
+        parts.append("no parameters told from the rest")
+    return "; ".join(parts)

@@ -1,0 +1,73 @@
+"""Checkpoints as Orbax, Optax and Flax make them on 8 devices, below the folder that is named: no code of ours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import orbax.checkpoint as ocp
+import tensorstore
+from flax.training.train_state import TrainState
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+OUT = Path(sys.argv[1]).resolve()
+MESH = Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "fsdp"))
+RANDOM = np.random.default_rng(0)
+
+
+def array(*shape: int, axes: tuple[str | None, ...] = (), dtype: str = "float32") -> jax.Array:
+    return jax.device_put(jnp.asarray(RANDOM.standard_normal(shape), dtype), NamedSharding(MESH, PartitionSpec(*axes)))
+
+
+params = {
+    "embed": array(32, 8, axes=("data", "fsdp")),
+    "layers": {"w": array(64, 256, axes=("fsdp", None)), "scale": array(8, dtype="bfloat16")},
+    "blocks": [array(4), array(10)],
+    "none": {},
+}
+state = {
+    "params": params,
+    "opt_state": optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(1e-3)).init(params),
+    "step": jnp.int32(3),
+    "rng": jax.random.key_data(jax.random.key(0)),
+    "count": 7,
+    "absent": None,
+}
+
+
+def save(name: str, tree: object, **options: bool) -> None:
+    ocp.Checkpointer(ocp.PyTreeCheckpointHandler(**options)).save(OUT / name, tree)
+
+
+save("ocdbt", state | {"words": "text"}, use_ocdbt=True)
+save("zarr", state, use_ocdbt=False)
+save("zarr3", state, use_ocdbt=False, use_zarr3=True)
+save("ocdbt3", state, use_ocdbt=True, use_zarr3=True)
+
+# A user of Flax and Optax: parts of the parameters have optimizers of their own, one is frozen.
+labels = {"embed": "first", "layers": "second", "blocks": "frozen", "none": {}}
+optimizer = optax.multi_transform(
+    {"first": optax.adam(1e-3), "second": optax.adamw(1e-3), "frozen": optax.set_to_zero()}, labels
+)
+train_state = TrainState.create(apply_fn=lambda *_: None, params=params, tx=optimizer)
+with ocp.CheckpointManager(OUT / "run", options=ocp.CheckpointManagerOptions(max_to_keep=2)) as manager:
+    for step in (100, 200, 300):
+        data = ocp.args.JsonSave({"next_index": step})
+        manager.save(step, args=ocp.args.Composite(state=ocp.args.StandardSave(train_state), data=data))
+
+# A database whose index has several levels.
+store = tensorstore.KvStore.open(
+    {"driver": "ocdbt", "base": f"file://{OUT}/tree/", "config": {"max_decoded_node_bytes": 500}}
+).result()
+with tensorstore.Transaction() as transaction:
+    for number in range(600):
+        store.with_transaction(transaction)[f"params.layer_{number % 7}.w{number}/{number % 3}.0"] = b"x" * 10
+print(*sorted(key.decode() for key in store.list().result()), sep="\n")

@@ -1,0 +1,201 @@
+"""Every rule on checkpoints: facts that break it, and twins that differ in the one thing and do not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contract_lint.contracts.data_manifest import DataFile, DataManifest
+from contract_lint.contracts.finding import Finding
+from contract_lint.contracts.load import load_contract
+from contract_lint.linters.checkpoint.evidence import CheckpointEvidence, Digests
+from contract_lint.linters.checkpoint.facts import Checkpoint, Hole, Item, Leaf, Step
+from contract_lint.linters.checkpoint.judge import judge_checkpoint
+from contract_lint.linters.registry import builtin_rules
+
+HEAD = """\
+contract: 1
+name: small
+step: { train: { entry: "m:build" } }
+model: { kind: listed, parameters: { embed: [512, 64], norm/scale: [64] } }
+dtypes: { master: float32, moments: float32 }
+optimizer: { name: adamw }
+"""
+PARAMETERS = {"embed": (512, 64), "norm/scale": (64,)}
+Change = Mapping[str, Any]
+
+
+def tree(
+    shapes: Mapping[str, tuple[int, ...] | None] | None = None, dtypes: Mapping[str, str] | None = None
+) -> dict[str, Leaf]:
+    """The leaves of a state with Adam's slots; `shapes` changes, adds or (None) takes away."""
+    whole = {
+        f"{start}/{path}": shape
+        for start in ("params", "opt_state/0/mu", "opt_state/0/nu")
+        for path, shape in PARAMETERS.items()
+    }
+    whole |= {"opt_state/0/count": (), "step": (), **(shapes or {})}
+    return {
+        path: Leaf(path, "array", shape, (dtypes or {}).get(path, "float32"))
+        for path, shape in whole.items()
+        if shape is not None
+    }
+
+
+def leaves(*shapes: Any, **dtypes: str) -> dict[str, Any]:
+    return {"leaves": tree(*shapes, **({"dtypes": dtypes["dtypes"]} if dtypes else {}))}
+
+
+EVERYWHERE = ("params", "opt_state/0/mu", "opt_state/0/nu")
+HEAD_TOO = leaves({f"{at}/head": (4,) for at in EVERYWHERE})
+NO_SCALE = leaves({f"{at}/norm/scale": None for at in EVERYWHERE})
+NO_MOMENTS = leaves({f"{at}/norm/scale": None for at in EVERYWHERE[1:]})
+FOUND = "{ state: { step: step, again: state/step, optimizer: opt_state, file: state/_METADATA, item: state } }"
+STEPS = tuple(Step(str(number), number, "committed", marked=True) for number in (100, 200))
+LATER = Step("300.orbax-checkpoint-tmp", 300, "temporary", "its save has not ended")
+EARLIER = Step("100.orbax-checkpoint-tmp-7", 100, "temporary", "its save has not ended")
+LISTED = DataManifest((DataFile("a", "shard", 1, "sha256:" + hashlib.sha256(b"a").hexdigest(), None),), None)
+OTHER = DataManifest((replace(LISTED.files[0], sha256="sha256:" + "0" * 64),), None)
+
+# Rule -> what is wrong, what is said, and the twin: facts of the step, its item, and the section `checkpoint`.
+CASES: list[tuple[str, Change, str, Change]] = [
+    (
+        "CKP601",
+        {"step": replace(STEPS[1], state="unfinished", why="it is empty")},
+        "200 is not committed: it is empty",
+        {"step": STEPS[1]},
+    ),
+    ("CKP601", {"steps": (*STEPS, LATER)}, "the latest committed step is 200", {"steps": STEPS}),
+    (
+        "CKP602",
+        {"steps": (EARLIER, *STEPS), "leftovers": (EARLIER.folder,)},
+        "1 temporary name of a save is left",
+        {"steps": STEPS},
+    ),
+    ("CKP602", {"leftovers": ("state/x.__lock",)}, "(first: state/x.__lock)", {"leftovers": ()}),
+    ("CKP603", NO_SCALE, "the parameter norm/scale is not in the checkpoint (1 of 2 promised)", leaves()),
+    (
+        "CKP603",
+        {"section": "{ leaves: { ema: {} } }"},
+        "the array ema is not in",
+        {"section": "{ leaves: { step: {} } }"},
+    ),
+    (
+        "CKP603",
+        {"section": "{ parameters: weights }", "without": "optimizer"},
+        "no parameter is saved below weights: 2 parameters",
+        {"section": "{ parameters: params }"},
+    ),
+    (
+        "CKP604",
+        HEAD_TOO,
+        "1 parameter is saved that the model does not have (first: head)",
+        {**HEAD_TOO, "section": "{ level: contains }"},
+    ),
+    ("CKP604", {"unlisted": ("old",)}, "1 array of state is stored, and its tree does not name it", {"unlisted": ()}),
+    (
+        "CKP605",
+        leaves({"params/embed": (500, 64)}),
+        "params/embed has the shape [500, 64], promised is [512, 64]",
+        leaves(),
+    ),
+    (
+        "CKP605",
+        {"section": "{ leaves: { step: { shape: [1] } } }"},
+        "state/step has the shape [], promised is [1]",
+        {"section": "{ leaves: { step: { shape: [] } } }"},
+    ),
+    (
+        "CKP606",
+        leaves(dtypes={"params/embed": "bfloat16"}),
+        "params/embed is bfloat16, promised is float32",
+        {**leaves(dtypes={"params/embed": "bfloat16"}), "section": "{ level: up-to-dtype }"},
+    ),
+    ("CKP606", leaves(dtypes={"opt_state/0/nu/embed": "bfloat16"}), "opt_state/0/nu/embed is bfloat16", leaves()),
+    (
+        "CKP606",
+        {"section": "{ leaves: { step: { dtype: int32 } } }"},
+        "state/step is float32, promised is int32",
+        {"section": "{ leaves: { step: { dtype: float32 } } }"},
+    ),
+    (
+        "CKP607",
+        leaves({"opt_state/0/nu/norm/scale": None}),
+        "slot nu covers 1 of 2 parameters (first: norm/scale is missing)",
+        {**NO_MOMENTS, "section": "{ frozen: [scale] }"},
+    ),
+    (
+        "CKP607",
+        leaves({"opt_state/0/mu/embed": (500, 64)}),
+        "slot mu covers 1 of 2 parameters (first: embed: [500, 64], the parameter [512, 64])",
+        {**leaves({"opt_state/0/mu/embed": (500, 64)}), "section": "{ slots: { mu: any, nu: parameters } }"},
+    ),
+    (
+        "CKP607",
+        {"section": "{ slots: { trace: parameters } }"},
+        "slot trace covers 0 of 2",
+        {"section": "{ slots: {} }"},
+    ),
+    (
+        "CKP608",
+        {"section": "{ state: { random key: rng } }"},
+        "random key is not in the checkpoint: nothing is saved at rng",
+        {"section": FOUND},
+    ),
+    (
+        "CKP609",
+        {"holes": (Hole("absent", "step", "1 of 1 chunks are not stored", "state/step"),)},
+        "state/step is not all there: 1 of 1 chunks",
+        {"holes": ()},
+    ),
+    ("CKP610", {"absent_items": ("data",)}, "the item data was saved with this step", {"absent_items": ()}),
+    (
+        "CKP611",
+        {"section": "{ layout: zarr }"},
+        "state is stored as ocdbt, promised is zarr",
+        {"section": "{ layout: ocdbt }"},
+    ),
+    (
+        "CKP612",
+        {"section": "{ retention: { last: 1 } }"},
+        "1 step should be gone (first: 100)",
+        {"section": "{ retention: { last: 1, every: 100 } }"},
+    ),
+    (
+        "CKP613",
+        {"digests": Digests("d.json", LISTED, OTHER)},
+        "a has another content",
+        {"digests": Digests("d.json", LISTED, LISTED)},
+    ),
+]
+
+
+def judged(folder: Path, change: Change) -> list[Finding]:
+    change = dict(change)
+    text = HEAD.replace("optimizer: { name: adamw }\n", "") if change.pop("without", "") else HEAD
+    path = folder / "small.contract.yaml"
+    path.write_text(f"{text}checkpoint: {change.pop('section', '{}')}\n")
+    loaded = load_contract(path)
+    assert loaded.contract is not None, loaded.findings
+    item = Item("state", "ocdbt", tree())
+    item = replace(item, **{name: change.pop(name) for name in ("leaves", "holes", "unlisted") if name in change})
+    digests = change.pop("digests", None)
+    checkpoint = Checkpoint("run", STEPS[1], (item,), (), {"state/_METADATA": 1}, STEPS)
+    return judge_checkpoint(CheckpointEvidence(replace(checkpoint, **change), loaded, digests))
+
+
+@pytest.mark.parametrize(("code", "bad", "said", "good"), CASES)
+def test_a_broken_promise_gives_its_finding_alone_and_its_twin_none(
+    tmp_path: Path, code: str, bad: Change, said: str, good: Change
+) -> None:
+    found = judged(tmp_path, bad)
+    assert [each.code for each in found] == [code] and said in found[0].message, [each.message for each in found]
+    assert [each.message for each in judged(tmp_path, good)] == []
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {rule.code for rule in builtin_rules("checkpoint")} == {code for code, *_ in CASES}

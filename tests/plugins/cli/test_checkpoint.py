@@ -1,0 +1,120 @@
+"""`contract-lint checkpoint`: exit codes, formats, widths, digests, the handed case."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from math import prod
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+CORPUS = os.environ.get("CONTRACT_LINT_CORPUS")
+HEAD = "contract: 1\nname: small\nstep: { train: { entry: m:build } }\n"
+STATE = {f"{start}/w": [4, 2] for start in ("params", "opt_state/0/mu", "opt_state/0/nu")} | {"step": []}
+SIZES = {"float32": ("F32", 4), "int32": ("I32", 4)}
+
+
+def _saved(path: Path, shapes: Mapping[str, list[int]], dtypes: Mapping[str, str] | None = None) -> None:
+    header, end = {}, 0
+    for name, shape in shapes.items():
+        dtype, size = SIZES[(dtypes or {}).get(name, "float32")]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end := end + size * prod(shape)]}
+    text = json.dumps(header).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(end))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    for step in (100, 200):
+        _saved(tmp_path / f"run/{step}/state.safetensors", STATE)
+    return tmp_path / "run"
+
+
+def test_a_folder_of_steps(cli: Run, run: Path) -> None:
+    done = cli("checkpoint", "check", "run")
+    assert (done.returncode, " ".join(done.stdout.split())) == (
+        0,
+        "PASS run: complete, contents unverified; step 200 (newest of 2 committed), 4 arrays, 25 elements; "
+        "slots mu 1/1, nu 1/1.",
+    )
+    assert "step 100 (one of 2 committed)" in cli("checkpoint", "check", "run", "--step", "100").stdout
+    (run / "200/state.safetensors").write_bytes((run / "200/state.safetensors").read_bytes()[:-1])
+    done = cli("checkpoint", "check", "run", "--format", "json")
+    (found,) = json.loads(done.stdout)["findings"]
+    assert (done.returncode, found["code"], found["path"]) == (1, "CKP609", "run/200/state.safetensors")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_contract_that_is_broken(cli: Run, run: Path, columns: int) -> None:
+    promise = "model: { kind: listed, parameters: { w: [4, 3] } }\ncheckpoint: { state: { random key: rng } }\n"
+    (run.parent / "c.contract.yaml").write_text(HEAD + promise)
+    done = cli("checkpoint", "check", "run", "--contract", "c.contract.yaml", env={"COLUMNS": str(columns)})
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 1 and max(map(len, done.stdout.splitlines())) <= columns
+    assert "params/w has the shape [4, 2], promised is [4, 3]" in said
+    assert "promised at c.contract.yaml:4:" in said
+    assert "promised at c.contract.yaml:5:" in said and "nothing is saved at rng" in said
+
+
+def test_digests_find_one_byte_and_a_swap(cli: Run, run: Path) -> None:
+    done = cli("checkpoint", "digests", "run", "--output", "d.json")
+    assert done.returncode == 0 and "1 file" in done.stderr
+    check = ("checkpoint", "check", "run", "--digests", "d.json")
+    assert cli(*check).stdout.startswith("PASS run: complete, contents as in d.json;")
+    file = run / "200/state.safetensors"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + b"\x01")
+    done = cli(*check)
+    assert done.returncode == 1 and "CKP613" in done.stdout and "run/200/state.safetensors" in done.stdout
+    file.write_bytes(whole)
+    (run / "200/more").write_text("")
+    assert "more is not in the list of digests" in cli(*check).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("none",), "none: is not there"),
+        (("c.contract.yaml",), "c.contract.yaml: is no .safetensors file"),
+        (("empty",), "empty: holds no step of a checkpoint"),
+        (("run", "--step", "7"), "run: has no step 7"),
+        (("run/100", "--step", "100"), "run/100: is one step, not a folder of steps"),
+        (("run", "--contract", "c.contract.yaml"), "has no section `checkpoint`"),
+        (("run", "--digests", "none.json"), "none.json: cannot be read"),
+        (("run", "--digests", "c.contract.yaml"), "c.contract.yaml:1:1: "),
+        (("run", "--select", "CKP699"), "CKP699"),
+    ],
+)
+def test_wrong_usage(cli: Run, run: Path, arguments: tuple[str, ...], said: str) -> None:
+    (run.parent / "empty").mkdir()
+    (run.parent / "c.contract.yaml").write_text(HEAD)
+    done = cli("checkpoint", "check", *arguments)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(CORPUS is None, reason="CONTRACT_LINT_CORPUS does not name the corpus")
+@pytest.mark.parametrize("variant", ["bad", "good"])
+def test_the_handed_case(cli: Run, tmp_path: Path, variant: str) -> None:
+    case = Path(CORPUS or ".", "cases/contracts/10_optimizer_state_missing")
+    index = tmp_path / "index.json"
+    subprocess.run([sys.executable, case / "gen.py", "--variant", variant, "--out", index], check=True)
+    leaves = json.loads(index.read_text())
+    _saved(tmp_path / "s.safetensors", *({name: leaf[at] for name, leaf in leaves.items()} for at in (0, 1)))
+    (tmp_path / "c.contract.yaml").write_text(
+        HEAD + "optimizer: { name: adamw }\ncheckpoint: { state: { step: step } }\n"
+    )
+    done = cli("checkpoint", "check", "s.safetensors", "--contract", "c.contract.yaml", "--format", "json")
+    found = {each["details"]["slot"]: each for each in json.loads(done.stdout)["findings"]}
+    facts = json.loads((case / "facts.json").read_text())[variant]
+    covered = {slot: found[slot]["found"] if slot in found else "5 of 5" for slot in ("mu", "nu")}
+    assert covered == {slot: f"{facts[f'covered_{slot}']} of {facts['params']}" for slot in ("mu", "nu")}
+    if variant == "bad":
+        assert found["nu"]["details"]["missing"] == ["decoder/norm/scale"]
+        assert found["mu"]["details"]["other_shape"] == ["embed"]

@@ -147,6 +147,16 @@ def project_root(file: Path) -> Path:
     return next(marked, file.parent)
 
 
+def child_request(loaded: LoadedContract, target: str, step_names: Sequence[str] | None = None) -> ChildRequest:
+    """What a child is asked to build these steps (default: all) on one target. Raises ContractLintError for a step or
+    target that does not exist, and for a contract with errors."""
+    contract = loaded.contract
+    if contract is None:
+        raise ContractLintError("the contract has errors; run `contract-lint check` first", Location(loaded.path))
+    file = Path(loaded.document.source.path).resolve()
+    return _request(loaded, contract, target, step_names, file, project_root(file), 0, None)
+
+
 def _request(
     loaded: LoadedContract,
     contract: Contract,

@@ -10,6 +10,7 @@ from typing import Any
 from .apart import apart, example_apart, filtered, holds_objects, no_arrays, taking_apart, unfiltered
 from .request import StepFailure
 
+_FUNCTIONS = ("example", "loss_and_grads", "loss_terms", "token_losses")
 Names = str | int | Sequence[str | int]
 
 
@@ -24,6 +25,8 @@ class Step:
     carry: output position -> name of the argument it replaces in the next step. Default: see `carry.settled`.
     loss_and_grads: `loss_and_grads(*args, **kwargs) -> (loss, grads)`.
     loss_terms: `loss_terms(*args, **kwargs) -> {name: (sum, denominator)}`.
+    token_losses: `token_losses(*args, **kwargs) -> [rows, columns]`, the loss of each target before its mask; see
+        `batch check --probe`.
     mesh: a mesh to make current (`jax.set_mesh`) while the step is traced, for code that names axes without a mesh.
     logical_axes: pytree path of a parameter below its argument -> the step's own name of each dimension, None for none;
         `init` words placements with them.
@@ -38,6 +41,7 @@ class Step:
     carry: Mapping[int, str] | None = None
     loss_and_grads: Callable[..., Any] | None = None
     loss_terms: Callable[..., Any] | None = None
+    token_losses: Callable[..., Any] | None = None
     mesh: Any = None
     logical_axes: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
 
@@ -63,6 +67,7 @@ class NormalisedStep:
     example: Callable[[int], Any] | None
     loss_and_grads: Callable[..., Any] | None
     loss_terms: Callable[..., Any] | None
+    token_losses: Callable[..., Any] | None
     mesh: Any
     logical_axes: dict[str, list[str | None]] = field(default_factory=dict)
 
@@ -114,7 +119,7 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
         static_names = tuple(name for name in names if name in static_names or no_arrays(values[name]))
         takes = {name: by_equinox.donate_rest if i else by_equinox.donate_first for i, name in enumerate(names)}
         donate_names = tuple(name for name in names if takes[name] and name not in static_names)
-    functions = {name: _optional_callable(obj, name) for name in ("example", "loss_and_grads", "loss_terms")}
+    functions = {name: _optional_callable(obj, name) for name in _FUNCTIONS}
     always = by_equinox is not None
     if not already_jitted and (always or any(holds_objects(values[n]) for n in names if n not in static_names)):
         fn = taking_apart(fn, always)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...contracts.finding import Finding, Location
 from ...contracts.load import LoadedContract
 from ...contracts.model import Contract, DataSection, Role
+from ...contracts.probe import ProbeFacts
 from ..rule import Rule
 from .batch import Batch
 
@@ -22,6 +23,8 @@ class BatchEvidence:
 
     batch: Batch
     loaded: LoadedContract | None = None
+    probe: ProbeFacts | None = None
+    """What a step did with it, where one was probed."""
 
     @property
     def contract(self) -> Contract | None:

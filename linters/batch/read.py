@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
@@ -38,6 +39,11 @@ def read_batch(path: str | Path) -> dict[str, numpy.ndarray]:
     if path.suffix == ".safetensors" or start[8:9] == b"{":
         return _safetensors(path)
     raise _error(path, "is neither a .npz nor a .safetensors file", "write it with numpy.savez(file, tokens=..., ...)")
+
+
+def write_batch(path: Path, arrays: Mapping[str, numpy.ndarray]) -> None:
+    """A .npz of the arrays of numbers among these."""
+    _numpy(path).savez(path, **{name: array for name, array in arrays.items() if not array.dtype.hasobject})
 
 
 def _npz(path: Path, file: IO[bytes]) -> dict[str, numpy.ndarray]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import batch_manifest, batch_replay
-from .options import codes, findings_options, output_option
+from .options import codes, findings_options, output_option, python_option, timeout_option
 
 if TYPE_CHECKING:
     from ..pipeline.report import FailOn
@@ -33,10 +33,20 @@ for each in (batch_manifest.command, batch_replay.replay, batch_replay.records):
 @command.command("check", short_help="What is wrong with a batch.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @contract_option
+@click.option("--probe", is_flag=True, help="Also run the contract's step on it: which losses move (runs your code).")
+@click.option("--step", metavar="NAME", help="The step to probe.  [default: the contract's first]")
+@click.option("--target", metavar="T", help="Where to probe, e.g. cpu:8.  [default: the first that executes here]")
+@python_option
+@timeout_option
 @findings_options
 def check(
     files: tuple[str, ...],
     contract: str | None,
+    probe: bool,
+    step: str | None,
+    target: str | None,
+    python: str | None,
+    timeout: int | None,
     form: str,
     output: str | None,
     fail_on: FailOn | None,
@@ -48,15 +58,26 @@ def check(
 
     Arrays are known by their names (tokens, targets, segment_ids, positions, loss_mask, ...), or by what a contract
     says of them. Without a contract only what every batch should keep is checked.
+
+    With --probe a few tokens are changed one by one and the contract's step says which losses move: none outside their
+    document may. It runs in a process of its own.
     """
     from ..pipeline.batch import check_batch
     from ..pipeline.settings import load_settings
     from .output import emit
 
     settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
-    report = check_batch(
-        files, contract=contract, select=settings.select, ignore=settings.ignore, fail_on=settings.fail_on
-    )
+    options: dict[str, Any] = {"select": settings.select, "ignore": settings.ignore, "fail_on": settings.fail_on}
+    if not probe:
+        return emit(check_batch(files, contract=contract, **options), form, output)
+    if contract is None:
+        raise click.UsageError("--probe needs --contract FILE: the step is named there")
+    from ..pipeline.probe import probing
+    from .progress import progress
+
+    with progress() as say:
+        run = probing(step=step, target=target, python=python, timeout=timeout, say=say)
+        report = check_batch(files, contract=contract, probe=run, **options)
     return emit(report, form, output)
 
 

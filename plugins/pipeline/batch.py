@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.load import LoadedContract, load_contract
 from ...contracts.model import DataSection, Role
+from ...contracts.probe import ProbeFacts
 from ...linters.batch.batch import ROLES, Batch, Span
 from ...linters.batch.evidence import BatchEvidence
 from ...linters.batch.facts import BatchFacts, batch_facts
@@ -85,10 +86,14 @@ def check_batch(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     fail_on: FailOn = "error",
+    probe: Callable[[BatchEvidence], ProbeFacts] | None = None,
 ) -> Report:
-    """Findings on every batch file. Raises as `open_batch`, and for an unknown rule."""
+    """Findings on every batch file; `probe` runs a step on it. Raises as `open_batch`, for an unknown rule, and as
+    `probe`."""
     require_known([*select, *ignore])
     opened = [open_batch(path, contract) for path in paths]
+    if probe is not None:
+        opened = [replace(evidence, probe=probe(evidence)) for evidence in opened]
     found = selected([finding for evidence in opened for finding in judge_batch(evidence)], select, ignore)
     first = opened[0]
     proof = _proof(first) if len(opened) == 1 else f"{len(opened)} batches looked at"
@@ -103,7 +108,12 @@ def _proof(evidence: BatchEvidence) -> str:
     if shape is None:
         return "no array of tokens, targets, segments or positions was found: nothing checked but names and numbers"
     roles = evidence.batch.roles
-    return f"{shape[0]:,} x {shape[1]:,}: {', '.join(roles[role] for role in ROLES if role in roles)}"
+    said = f"{shape[0]:,} x {shape[1]:,}: {', '.join(roles[role] for role in ROLES if role in roles)}"
+    probe = evidence.probe
+    if probe is None:
+        return said
+    seen = f"{len(probe.moved)} tokens changed" if probe.how is not None else "its losses were not read"
+    return f"{said}; step {probe.step} probed: {seen}"
 
 
 def view_row(evidence: BatchEvidence, row: int, query: int | None = None) -> RowView:

@@ -289,7 +289,8 @@ def test_a_whole_batch_is_clean(judge: Judge) -> None:
 
 
 def test_every_rule_has_twins() -> None:
-    codes = [rule.code for rule in builtin_rules("batch")]
+    """Those on what a step did with a batch have theirs in `test_probe_rules`."""
+    codes = [rule.code for rule in builtin_rules("batch") if not rule.code.startswith("DAT62")]
     assert codes == list(BAD) == list(GOOD) and all(code[:4] == "DAT6" for code in codes)
 
 

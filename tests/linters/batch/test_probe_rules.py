@@ -1,0 +1,110 @@
+"""Rules on what a step did with a batch: facts that break them, and twins that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from contract_lint.contracts.finding import Finding
+from contract_lint.contracts.model import DataSection
+from contract_lint.contracts.probe import Moved, ProbeFacts
+from contract_lint.linters.batch.batch import Batch
+from contract_lint.linters.batch.changes import changes
+from contract_lint.linters.registry import builtin_rules
+
+Judge = Callable[..., list[Finding]]
+SEGMENTS = np.array([[1, 1, 1, 1, 2, 2, 2, 3, 3, 0]])
+POSITIONS = np.array([[0, 1, 2, 3, 0, 1, 2, 0, 1, 0]])
+MASK = np.array([[1, 1, 1, 0, 1, 1, 0, 1, 0, 0]], np.float32)
+TOKENS = np.array([[3, 4, 5, 6, 7, 8, 9, 10, 11, 0]])
+TARGETS = np.array([[4, 5, 6, 7, 8, 9, 10, 11, 0, 0]])
+ARRAYS = {
+    "tokens": TOKENS,
+    "targets": TARGETS,
+    "segment_ids": SEGMENTS,
+    "positions": POSITIONS,
+    "loss_mask": MASK,
+}
+RIGHT = [
+    Moved(row=0, column=0, runs=[(0, 4)], largest=[0.5]),
+    Moved(row=0, column=4, runs=[(4, 7)], largest=[0.5]),
+    Moved(row=0, column=5, runs=[(5, 7)], largest=[0.5]),
+    Moved(row=0, column=9, runs=[(9, 10)], largest=[0.5]),
+]
+TERMS = {"cross_entropy": (9.0, 6.0)}
+
+
+def facts(*moved: Moved, **fields: Any) -> ProbeFacts:
+    given = {"step": "train", "fields": sorted(ARRAYS), "how": "token_losses", "terms": TERMS} | fields
+    return ProbeFacts(moved=list(moved or RIGHT), **given)
+
+
+def test_a_right_step(judge: Judge) -> None:
+    assert judge(probe=facts(), **ARRAYS) == []
+
+
+ROW_SCOPE = "data: { attention: { scope: row } }"
+BAD = [
+    (
+        "DAT621",
+        facts(Moved(row=0, column=0, runs=[(0, 7)], largest=[0.25])),
+        "document 1 (column 0) moves the loss of 3",
+    ),
+    (
+        "DAT621",
+        facts(Moved(row=0, column=0, runs=[(0, 4), (8, 9)], largest=[0.5, 1e-30])),
+        "largest change 1e-30, must be",
+    ),
+    ("DAT621", facts(Moved(row=0, column=9, runs=[(2, 3)], largest=[0.5])), "another token in the padding (column 9)"),
+    ("DAT622", facts(Moved(row=0, column=5, runs=[(4, 7)], largest=[0.5])), "moves the loss of column 4, which stands"),
+    ("DAT623", facts(dead=["positions"]), "the step train takes positions, and nothing it returns depends on it"),
+    ("DAT624", facts(terms={"xent": (9.0, 10.0)}), "is divided by 10, and the targets that count add up to 6"),
+    ("DAT625", facts(Moved(row=0, column=0), Moved(row=0, column=4)), "2 tokens of the batch were changed"),
+]
+
+
+@pytest.mark.parametrize(("code", "probe", "said"), BAD)
+def test_each_breaks_its_rule_alone(judge: Judge, code: str, probe: ProbeFacts, said: str) -> None:
+    (found,) = judge(probe=probe, **ARRAYS)
+    assert found.code == code and said in found.message and found.severity == "error"
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {code for code, _, _ in BAD} == {r.code for r in builtin_rules("batch") if r.code.startswith("DAT62")}
+
+
+def test_a_leak_explains_segment_ids_that_nothing_reads(judge: Judge) -> None:
+    leak = Moved(row=0, column=0, runs=[(0, 9)], largest=[0.25])
+    first, second = judge(probe=facts(leak, dead=["segment_ids"]), **ARRAYS)
+    assert (first.code, second.code) == ("DAT621", "DAT623") and second.caused_by == first.fingerprint
+    assert "segment_ids is dead in the step" in first.evidence
+    (alone,) = judge(probe=facts(dead=["segment_ids"]), **ARRAYS)
+    assert alone.code == "DAT623" and alone.is_root
+
+
+def test_what_the_contract_allows(judge: Judge) -> None:
+    leak = Moved(row=0, column=0, runs=[(0, 9)], largest=[0.25])
+    assert judge(ROW_SCOPE, probe=facts(leak), **ARRAYS) == []
+    back = Moved(row=0, column=5, runs=[(4, 7)], largest=[0.5])
+    assert judge("data: { attention: { causal: false } }", probe=facts(back), **ARRAYS) == []
+    shifted = {**ARRAYS, "targets": TOKENS}
+    back = Moved(row=0, column=5, runs=[(4, 7)], largest=[0.5])
+    assert "DAT622" not in {each.code for each in judge("data: { shift: model }", probe=facts(back), **shifted)}
+
+
+def test_changes_are_where_a_leak_would_show() -> None:
+    batch = Batch("b.npz", {name: np.repeat(array, 2, axis=0) for name, array in ARRAYS.items()})
+    batch.arrays["segment_ids"][0] = 1  # type: ignore[index]
+    made = changes(batch)
+    assert {change.row for change in made} == {1}
+    assert [change.column for change in made] == [0, 4, 7, 2, 5, 8, 9]
+    assert all(change.token != TOKENS[0, change.column] for change in made)
+    assert changes(Batch("b.npz", {"segment_ids": SEGMENTS})) == []
+
+
+def test_no_special_token_is_put_anywhere() -> None:
+    data = DataSection.model_validate({"tokenizer": {"vocab": 12, "pad_id": 0, "eos_id": 3, "bos_id": 4}})
+    made = changes(Batch("b.npz", ARRAYS, data))
+    assert made and not {change.token for change in made} & {0, 3, 4}

@@ -10,6 +10,7 @@
                                         text, where it did not fit the device
     DIR/<step>/stderr.txt        what compiler and user code wrote to file descriptor 2
     DIR/<step>/run.json          RunFacts, where the step was executed
+    DIR/<step>/semantics.json    SemanticsFacts (`semantics`), where its meaning was probed
 
 The manifest names every other file with its sha256.
 """

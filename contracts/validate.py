@@ -23,6 +23,7 @@ _EXPECTED = {
     "string_type": "text",
     "int_type": "a whole number",
     "int_from_float": "a whole number",
+    "float_type": "a number",
     "bool_type": "true or false",
     "list_type": "a list",
     "dict_type": "a mapping",
@@ -32,6 +33,12 @@ _EXPECTED = {
     "date_from_datetime_parsing": "a date such as 2027-03-01",
     "date_parsing": "a date such as 2027-03-01",
     "date_type": "a date such as 2027-03-01",
+}
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("above", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("below", "lt"),
 }
 _ABSENT = object()
 _EMPTY = '""'
@@ -149,8 +156,9 @@ def _expected(error: ErrorDetails) -> str:
         return str(context["expected"])
     if kind == "union_tag_invalid":
         return str(context["expected_tags"]).replace(", ", " or ")
-    if kind == "greater_than_equal":
-        return f"at least {context['ge']}"
+    if kind in _BOUNDS:
+        words, name = _BOUNDS[kind]
+        return f"{words} {context[name]}"
     if kind == "value_error":
         text = str(context["error"])
         return text.removeprefix("expected ") if text.startswith("expected ") else f"usable ({text})"

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
 from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, MeshFact, RunFacts, StepFacts
+from ..contracts.semantics import SemanticsFacts
 from .consistency import (
     AGAIN,
     PROGRAM,
@@ -71,6 +72,12 @@ class StepCapture:
         if found is not None:
             check_run(found, self.reader.location(name))
         return found
+
+    @cached_property
+    @advised()
+    def semantics(self) -> SemanticsFacts | None:
+        """What a probe of the step's meaning found; None where there was none."""
+        return self.reader.model(f"{self.name}/semantics.json", SemanticsFacts)
 
     @cached_property
     @advised()

@@ -15,11 +15,12 @@ from .rule import Rule
 
 
 def applicable(evidence: StepEvidence) -> Iterator[Rule]:
-    """The rules for this step, in order; those on a run find nothing where none was asked for."""
+    """The rules for this step, in order; those on a run or a probe find nothing where none was asked for."""
     yield from rules("trace")
     if evidence.facts.error is None:
         yield from rules("program")
         yield from rules("run")
+        yield from rules("semantics")
     elif refused(evidence) and evidence.step.partitioned is not None:
         yield from (rule for rule in rules("program") if not rule.compiled)
 

@@ -12,11 +12,13 @@ from ..contracts.manifest import Frame, MeshFact, RunFacts, StepFacts
 from ..contracts.model import Contract, MeshSection, StepSection
 from ..contracts.plan.collectives import CollectivePlan, plan_collectives
 from ..contracts.plan.tensors import TensorPlan, plan_tensors
+from ..contracts.semantics import SemanticsFacts
 from ..hlo_tools.canonical import Explanation, canonical, explain
 from ..hlo_tools.capture import Capture, StepCapture
 from ..hlo_tools.collectives import CollectiveLedger, collectives
 from ..hlo_tools.memory import MemoryLedger, memory
 from ..hlo_tools.tensors import TensorLedger, tensors
+from .semantics.diagnosis import Diagnosis
 
 
 @dataclass
@@ -27,6 +29,7 @@ class StepEvidence:
     capture: Capture
     step: StepCapture
     run_requested: bool = False
+    semantics_requested: bool = False
 
     @property
     def contract(self) -> Contract:
@@ -50,6 +53,17 @@ class StepEvidence:
     def run(self) -> RunFacts | None:
         """Facts of the executed loop, only where this verdict asks for them."""
         return self.step.run if self.run_requested else None
+
+    @property
+    def semantics(self) -> SemanticsFacts | None:
+        """What a probe found of the step's meaning, only where this verdict asks for it."""
+        return self.step.semantics if self.semantics_requested else None
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """The probe beside the promised objective; None where either is missing."""
+        objective = self.contract.objective
+        return None if self.semantics is None or objective is None else Diagnosis(self.semantics, objective)
 
     @property
     def section(self) -> StepSection | None:

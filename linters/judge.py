@@ -31,12 +31,14 @@ def _contract_findings(loaded: LoadedContract) -> list[Finding]:
     return merge_targets(finding for rule in rules("contract") for finding in rule.check(loaded))
 
 
-def evidence_of(loaded: LoadedContract, captures: Sequence[Capture], run: bool = False) -> list[StepEvidence]:
+def evidence_of(
+    loaded: LoadedContract, captures: Sequence[Capture], run: bool = False, semantics: bool = False
+) -> list[StepEvidence]:
     """One StepEvidence for each step of each capture; its ledgers are made once, for rules and reports."""
     from .evidence import StepEvidence  # a contract alone needs no reader of programs
 
     return [
-        StepEvidence(loaded, capture, step, run_requested=run)
+        StepEvidence(loaded, capture, step, run_requested=run, semantics_requested=semantics)
         for capture in captures
         for step in capture.steps.values()
     ]
@@ -47,23 +49,26 @@ def judge(
     captures: Sequence[Capture],
     run: bool = False,
     evidence: Sequence[StepEvidence] | None = None,
+    *,
+    semantics: bool = False,
 ) -> list[Finding]:
     """Findings on the contract and on every step of every capture, roots and consequences, sorted.
 
-    `run` says that the verdict covers the executed loop too; `evidence` is `evidence_of` the same arguments where the
-    caller has it already. The same captures always give the same list.
+    `run` says that the verdict covers the executed loop too, `semantics` that it covers the probe; `evidence` is
+    `evidence_of` the same arguments where the caller has it already. The same captures always give the same list.
     """
     if loaded.contract is None:
         return judge_contract(loaded)
-    steps = evidence_of(loaded, captures, run) if evidence is None else evidence
+    steps = evidence_of(loaded, captures, run, semantics) if evidence is None else evidence
     shown = [finding for each in _judged_apart(steps) for finding in fold(each, partial(is_accepted, loaded))]
     found = fold_contract(_contract_findings(loaded), shown)
+    more: tuple[tuple[Evidence, bool], ...] = (("run", run), ("semantics", semantics))
+    kinds: tuple[Evidence, ...] = ("contract", "trace", "program", *(kind for kind, asked in more if asked))
     verdict = Verdict(loaded, tuple(merge_targets(found)), frozenset())
     accepted = accept(verdict)
     if not _is_another(accepted):
-        verdict = replace(verdict, judged=_judged_whole(loaded, steps, run))
+        verdict = replace(verdict, judged=_judged_whole(loaded, steps, kinds))
     unused = [finding for rule in rules("verdict") for finding in rule.check(verdict)]
-    kinds: tuple[Evidence, ...] = ("contract", "trace", "program", "run") if run else ("contract", "trace", "program")
     return sorted(_suppressed(loaded, accepted + unused, kinds), key=sort_key)
 
 
@@ -74,7 +79,7 @@ def _judged_apart(steps: Sequence[StepEvidence]) -> list[list[Finding]]:
     return [list(islice(apart, len(each))) for each in judged]
 
 
-def _judged_whole(loaded: LoadedContract, steps: Sequence[StepEvidence], run: bool) -> frozenset[str]:
+def _judged_whole(loaded: LoadedContract, steps: Sequence[StepEvidence], kinds: Sequence[Evidence]) -> frozenset[str]:
     """Codes and names of the rules that left nothing unseen: on every step and target of the contract they were asked,
     or there is nothing that they could be asked about."""
     from .applicable import applicable
@@ -82,9 +87,9 @@ def _judged_whole(loaded: LoadedContract, steps: Sequence[StepEvidence], run: bo
     promised = {entry.target for entry in loaded.contract.targets} if loaded.contract is not None else set()
     if not promised <= {each.target for each in steps}:
         return frozenset()
-    kinds = ("trace", "program", "run")
-    asked = [{rule.code for rule in applicable(each) if run or rule.evidence != "run"} for each in steps]
-    whole = (rule for rule in rules() if rule.evidence not in kinds or all(rule.code in codes for codes in asked))
+    of_steps = ("trace", "program", "run", "semantics")
+    asked = [{rule.code for rule in applicable(each) if rule.evidence in kinds} for each in steps]
+    whole = (rule for rule in rules() if rule.evidence not in of_steps or all(rule.code in codes for codes in asked))
     return frozenset(word for rule in whole for word in (rule.code, rule.name))
 
 

@@ -15,6 +15,8 @@ FOLDERS: tuple[Evidence, ...] = (
     "trace",
     "program",
     "run",
+    "semantics",
+    "lock",
     "verdict",
     "dump",
     "batch",

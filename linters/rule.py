@@ -9,7 +9,19 @@ from typing import Any, Literal
 from ..contracts.finding import Confidence, Finding, Severity
 
 Evidence = Literal[
-    "contract", "source", "trace", "program", "run", "batch", "data", "checkpoint", "record", "verdict", "dump"
+    "contract",
+    "source",
+    "trace",
+    "program",
+    "run",
+    "semantics",
+    "lock",
+    "batch",
+    "data",
+    "checkpoint",
+    "record",
+    "verdict",
+    "dump",
 ]
 
 

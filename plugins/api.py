@@ -30,7 +30,8 @@ def load_contract(path: Name) -> LoadedContract:
 def capture(contract: Name, target: str | None = None, out: Name | None = None, **options: Any) -> list[Path]:
     """Capture a contract's steps, for `target` or for all targets it names; the folder of each target's capture.
 
-    Options are those of `plugins.pipeline.capture.capture_each`: run, steps, cache, python, timeout, effort, cache_dir.
+    Options are those of `plugins.pipeline.capture.capture_each`: run, semantics, steps, cache, python, timeout, effort,
+    cache_dir.
     """
     from .pipeline.capture import capture as make
 
@@ -40,8 +41,8 @@ def capture(contract: Name, target: str | None = None, out: Name | None = None, 
 def verify(contract: Name, capture: Name | None = None, targets: Sequence[str] = (), **options: Any) -> Report:
     """Judge a contract, from `capture` where one is given (then jax is not needed); the report.
 
-    Options are those of `plugins.pipeline.verify.verify`: run, steps, cache, python, timeout, effort, cache_dir,
-    select, ignore, fail_on.
+    Options are those of `plugins.pipeline.verify.verify`: run, semantics, steps, cache, python, timeout, effort,
+    cache_dir, select, ignore, fail_on.
     """
     from .pipeline.verify import verify as judge
 

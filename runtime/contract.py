@@ -21,6 +21,7 @@ from .cache_places import cache_places
 from .folders import made, removed, sweep
 from .launch import DEFAULT_TIMEOUT, Progress, child_environment, run_child
 from .request import ChildRequest, ChildResult, MeshRequest, StepRequest
+from .semantics.asked import asked_semantics
 from .targets import Effort
 from .targets import target as parse_target
 
@@ -38,6 +39,7 @@ def capture_contract(
     step_names: Sequence[str] | None = None,
     out: str | Path | None = None,
     run_steps: int = 0,
+    semantics: bool = False,
     python: str | None = None,
     timeout: float = DEFAULT_TIMEOUT,
     cache: bool = True,
@@ -48,17 +50,17 @@ def capture_contract(
     """Capture steps of a contract (default: all) for one target and return the capture's folder.
 
     `out`: the folder to write, None for one where captures are kept. `run_steps` > 0 also executes the steps that
-    often. `effort`: how hard the compiler tries, None the target's default. `python`: the interpreter the user's code
-    runs in. `timeout` in seconds. With `cache`, an unchanged capture is used again. `cache_dir`: where captures are
-    kept, None for `.contract-lint` in the project. Raises ContractLintError for a step or target that does not exist,
-    for a folder that is no capture, and for whatever goes wrong in the child.
+    often, `semantics` probes what they mean. `effort`: how hard the compiler tries, None the target's default.
+    `python`: the interpreter the user's code runs in. `timeout` in seconds. With `cache`, an unchanged capture is used
+    again. `cache_dir`: where captures are kept, None for `.contract-lint` in the project. Raises ContractLintError for
+    a step or target that does not exist, for a folder that is no capture, and for whatever goes wrong in the child.
     """
     contract = loaded.contract
     if contract is None:
         raise ContractLintError("the contract has errors; run `contract-lint check` first", Location(loaded.path))
     file = Path(loaded.document.source.path).resolve()
     root = project_root(file)
-    request = _request(loaded, contract, target, step_names, file, root, run_steps, effort)
+    request = _request(loaded, contract, target, step_names, file, root, run_steps, effort, semantics)
     destination = _destination(out)
     store = _cache(root, cache_dir, on_progress)
     key = request_key(request, python, child_environment(target, _settings()))
@@ -166,6 +168,7 @@ def _request(
     root: Path,
     run_steps: int,
     effort: Effort | None,
+    semantics: bool = False,
 ) -> ChildRequest:
     names = list(contract.step) if step_names is None else list(step_names)
     unknown = [name for name in names if name not in contract.step]
@@ -204,6 +207,7 @@ def _request(
         project_root=str(root),
         out="",
         run_steps=run_steps,
+        semantics=asked_semantics(contract) if semantics else None,
         provenance=provenance(root, loaded.digest, target),
     )
 

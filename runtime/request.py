@@ -39,6 +39,26 @@ class StepRequest(Message):
     integers_below: int | None = None
 
 
+class SemanticsRequest(Message):
+    """What a step's probe is to find out, as far as the contract promises it.
+
+    counts: numbers of microbatches to build the step with, where `accumulation_arg` of the step says how;
+    `microbatches` is the promised one. order: `strided` or `contiguous`. masks: names an array may have that says which
+    targets count. clip, clip_arg: limit of the gradient's norm and the build argument that sets it. b1, b2, eps: of the
+    declared optimizer.
+    """
+
+    counts: tuple[int, ...] = (1, 2, 4, 8)
+    microbatches: int = 1
+    order: Literal["strided", "contiguous"] = "strided"
+    masks: tuple[str, ...] = ()
+    clip: float | None = None
+    clip_arg: str | None = None
+    b1: float = 0.9
+    b2: float = 0.999
+    eps: float = 1e-8
+
+
 class MeshRequest(Message):
     """The mesh to build over the target's devices: axis name -> size, outermost first."""
 
@@ -61,6 +81,7 @@ class ChildRequest(Message):
     project_root: str
     out: str
     run_steps: int = 0
+    semantics: SemanticsRequest | None = None
     provenance: Provenance
 
 

@@ -23,7 +23,7 @@ from .capture import StepCapture
 from .errors import failure
 from .frames import FramePaths, hide_machinery
 from .inputs import InputFiles
-from .request import ChildRequest, MeshRequest, StepFailure, StepRequest
+from .request import ChildRequest, MeshRequest, SemanticsRequest, StepFailure, StepRequest
 from .step import NormalisedStep
 from .targets import Target, target
 from .targets.stand_in import stand_in
@@ -114,6 +114,9 @@ def _one_step(request: ChildRequest, step: StepRequest, work: StepCapture, mesh:
     if request.run_steps and normalised is not None and work.error is None and work.target.executes:
         work.progress(f"{step.name}: run")
         _run(request, step, builder, normalised, work, mesh)
+    if request.semantics is not None and normalised is not None and work.error is None and work.target.executes:
+        work.progress(f"{step.name}: probe of its meaning")
+        _probe(request, request.semantics, step, work)
     return stood_in
 
 
@@ -146,6 +149,17 @@ def _run(
     except (SystemExit, KeyboardInterrupt) as error:  # raised by user code: no terminal reaches this process
         raise failure(error, work.paths, "running the step", ("step", step.name)) from None
     (work.folder / "run.json").write_text(facts.model_dump_json(indent=1) + "\n")
+
+
+def _probe(request: ChildRequest, asked: SemanticsRequest, step: StepRequest, work: StepCapture) -> None:
+    """Find out what the step means, in a process of its own, and write semantics.json."""
+    from .semantics.child import probed
+    from .semantics.request import ProbeRequest
+
+    probe = ProbeRequest(
+        step=step, target=work.target.name, mesh=request.mesh, project_root=request.project_root, asked=asked
+    )
+    (work.folder / "semantics.json").write_text(probed(probe).model_dump_json(indent=1) + "\n")
 
 
 def _provenance(request: ChildRequest, chosen: Target, paths: FramePaths, inputs: InputFiles) -> Provenance:

@@ -1,4 +1,4 @@
-"""Sections `model`, `dtypes` and `optimizer`: what the closed-form plan is derived from."""
+"""Sections `model` and `dtypes`: what the closed-form plan is derived from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .base import Section
-from .sharding import Axes
 
 Remat = Literal["none", "full"]
 
@@ -49,18 +48,3 @@ class DtypesSection(Section):
     master: str = Field(default="float32", description="Parameters as the optimizer updates them.")
     compute: str = Field(default="bfloat16", description="Matrix products and activations.")
     moments: str = Field(default="float32", description="Optimizer slots.")
-
-
-class OptimizerSection(Section):
-    """The optimizer by its slots, and where those live."""
-
-    name: Literal["adamw", "adam", "sgd", "momentum"] = Field(
-        default="adamw", description="Decides the slots: two, one or none."
-    )
-    placement: Literal["parameters"] | Axes = Field(
-        default="parameters",
-        description="`parameters`: as the parameter; or mesh axes the slots are further split over (ZeRO-1).",
-    )
-    schedule: bool = Field(
-        default=False, description="The learning rate follows a schedule that counts its own steps: one counter more."
-    )

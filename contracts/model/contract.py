@@ -6,11 +6,15 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from .architecture import DtypesSection, Model, OptimizerSection
+from .architecture import DtypesSection, Model
 from .base import Section
 from .checkpoint import CheckpointSection
 from .data import DataSection
+from .measured import EvalSection, MetricSection, TrainingSection
+from .objective import ObjectiveSection
+from .optimizer import OptimizerSection
 from .program import CollectivesSection, Deviation, GraphSection, MemorySection
+from .randomness import RngSection
 from .sharding import AccumulationSection, BatchSection, MeshSection, ParametersSection, TargetSection
 from .step import StepSection
 
@@ -37,7 +41,14 @@ class Contract(Section):
     accumulation: AccumulationSection | None = Field(default=None, description="Gradient accumulation.")
     batch: BatchSection | None = Field(default=None, description="The global batch of one step and its placement.")
     data: DataSection | None = Field(default=None, description="What the fields of a batch mean.")
-    optimizer: OptimizerSection | None = Field(default=None, description="The optimizer's slots and their placement.")
+    objective: ObjectiveSection | None = Field(default=None, description="The terms of the loss.")
+    optimizer: OptimizerSection | None = Field(
+        default=None, description="The optimizer's slots, their placement, and its transformations in order."
+    )
+    training: TrainingSection | None = Field(default=None, description="The length of the run.")
+    rng: RngSection | None = Field(default=None, description="Random numbers, and how often they are drawn anew.")
+    metrics: dict[str, MetricSection] | None = Field(default=None, description="What the step reports, by name.")
+    eval: EvalSection | None = Field(default=None, description="How the model is judged between steps.")
     parameters: ParametersSection | None = Field(default=None, description="How parameters are placed.")
     collectives: CollectivesSection | None = Field(default=None, description="The communication of one step.")
     memory: MemorySection | None = Field(default=None, description="Device memory of one step, per device.")

@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema
 
 from ..pattern import path_pattern
 from .base import Bytes, Section
+from .objective import Combine
 
 Axes = str | list[str] | None
 """One mesh axis, several, or none (replicated)."""
@@ -64,6 +65,14 @@ class AccumulationSection(Section):
     arg: str | None = Field(default=None, description="The build argument that sets the number of microbatches.")
     reduce: Literal["once", "free"] = Field(
         default="free", description="once: gradients are summed over devices after the last microbatch, not in each."
+    )
+    order: Literal["strided", "contiguous"] = Field(
+        default="strided",
+        description="Rows of microbatch n: every N-th one from n on, or the n-th block of rows.",
+    )
+    dtype: str | None = Field(default=None, description="Dtype the gradients are added up in, as numpy spells it.")
+    combine: Combine | None = Field(
+        default=None, description="What divides when, for every term of the objective that does not say."
     )
 
 

@@ -168,7 +168,7 @@ def plan_tensors(contract: Contract, target: str) -> TensorPlan:
     rows += _batch(contract, mesh)
     counters = [("step", "optimizer.name")]
     counters += [("count", "optimizer.name")] if contract.optimizer.name in COUNTED else []
-    counters += [("count", "optimizer.schedule")] if contract.optimizer.schedule else []
+    counters += [("count", "optimizer.schedule")] if contract.optimizer.counts_schedule else []
     rows += [_row("counter", name, (), (), "int32", mesh, key, "") for name, key in counters]
     return TensorPlan(tuple(rows), batch_known=contract.model.kind == "dense")
 

@@ -19,6 +19,9 @@ PLACEMENT = ("SHD202", "SHD212")
 COLLECTIVE = ("SHD208", "SHD204", "SHD207", "SHD206", "SHD205", "SHD213")
 GRAPH = ("MEM205", "JIT204")
 
+MEANING = ("SEM805", "SEM803", "SEM806", "SEM807", "SEM808")
+"""What the probe of a step says of its terms names the fault that a comparison with one device only sees."""
+
 CAUSES: dict[str, tuple[str, ...]] = {
     "SEM202": ("SEM203",),
     "SHD203": PLACEMENT,
@@ -43,9 +46,12 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "MEM210": SHAPE + PLACEMENT,
     "JIT301": ("JIT207", "JIT206"),
     "JIT302": ("JIT202",),
-    "SEM301": ("SHD205",),
-    "SEM302": ("SHD205", "SEM301"),
-    "SEM303": ("SHD205", "SEM301", "SEM302"),
+    "SEM801": ("SEM809",),
+    "SEM808": ("SEM809",),
+    "SEM810": ("SEM809",),
+    "SEM301": (*MEANING, "SHD205"),
+    "SEM302": (*MEANING, "SHD205", "SEM301"),
+    "SEM303": (*MEANING, "SEM814", "SHD205", "SEM301", "SEM302"),
 }
 """Code of a consequence -> codes of its possible causes, the likeliest first."""
 

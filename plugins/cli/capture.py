@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 @click.argument("contract", type=click.Path())
 @click.option("-o", "--out", type=click.Path(), required=True, metavar="DIR", help="Folder to write the capture to.")
 @click.option("--run", is_flag=True, help="Execute the steps too.")
+@click.option("--semantics", is_flag=True, help="Probe what the steps mean too.")
 @click.option("--steps", type=click.IntRange(min=1), help="Steps to execute with --run.")
 @capture_options
 def command(
     contract: str,
     out: str,
     run: bool,
+    semantics: bool,
     steps: int | None,
     targets: tuple[str, ...],
     effort: Effort | None,
@@ -49,6 +51,7 @@ def command(
             targets=targets,
             out=out,
             run=run,
+            semantics=semantics,
             steps=steps,
             cache=not no_cache,
             python=python,

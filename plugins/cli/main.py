@@ -15,6 +15,7 @@ VERBS: dict[str, str] = {
     "init": "Write a first contract by looking at a real step.",
     "capture": "Trace, lower and compile a contract's steps into a folder.",
     "verify": "Hold the steps of a contract to their promises (runs your code).",
+    "lock": "Compare what each parameter means in training with the committed summary.",
     "hlo": "A compiled program: its collectives, memory, cost, and what it need not do.",
     "diff": "What changed in meaning between two programs or captures.",
     "batch": "A batch by itself: what is wrong with it, and what each token means.",

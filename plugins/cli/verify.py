@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     "--capture", "capture_dir", type=click.Path(), metavar="DIR", help="Judge this capture; run nothing, need no jax."
 )
 @click.option("--run", is_flag=True, help="Execute the steps too and compare with one device.")
+@click.option(
+    "--semantics", is_flag=True, help="Probe what the steps mean too: terms, accumulation, update, random numbers."
+)
 @click.option("--steps", type=click.IntRange(min=1), help="Steps to execute with --run.")
 @capture_options
 @findings_options
@@ -27,6 +30,7 @@ def command(
     contract: str,
     capture_dir: str | None,
     run: bool,
+    semantics: bool,
     steps: int | None,
     targets: tuple[str, ...],
     effort: Effort | None,
@@ -67,6 +71,7 @@ def command(
             targets=targets,
             capture_dir=capture_dir,
             run=run,
+            semantics=semantics,
             steps=steps,
             cache=not no_cache,
             python=python,

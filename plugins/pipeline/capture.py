@@ -37,6 +37,7 @@ def capture_each(
     targets: Sequence[str] = (),
     out: str | os.PathLike[str] | None = None,
     run: bool = False,
+    semantics: bool = False,
     steps: int | None = None,
     cache: bool = True,
     python: str | None = None,
@@ -57,7 +58,7 @@ def capture_each(
 
     def one(name: str) -> Path:
         folder = _folder(out, name, len(names))
-        return _capture_one(loaded, name, folder, run, steps, cache, python, timeout, effort, cache_dir, say)
+        return _capture_one(loaded, name, folder, run, semantics, steps, cache, python, timeout, effort, cache_dir, say)
 
     return of_each(names, one, say)
 
@@ -67,6 +68,7 @@ def capture_targets(
     targets: Sequence[str] = (),
     *,
     run: bool = False,
+    semantics: bool = False,
     steps: int | None = None,
     cache: bool = True,
     python: str | None = None,
@@ -79,7 +81,9 @@ def capture_targets(
     ContractLintError for the first that cannot be made."""
     names = chosen_targets(loaded, targets)
     return [
-        read_capture(_capture_one(loaded, name, None, run, steps, cache, python, timeout, effort, cache_dir, say))
+        read_capture(
+            _capture_one(loaded, name, None, run, semantics, steps, cache, python, timeout, effort, cache_dir, say)
+        )
         for name in names
     ]
 
@@ -89,6 +93,7 @@ def _capture_one(
     name: str,
     out: Path | None,
     run: bool,
+    semantics: bool,
     steps: int | None,
     cache: bool,
     python: str | None,
@@ -99,13 +104,14 @@ def _capture_one(
 ) -> Path:
     require_jax(python)
     executes = parse_target(name).executes
-    if run and not executes and say is not None:
+    if (run or semantics) and not executes and say is not None:
         say(f"{name}: compiled only, this target cannot be executed here")
     return capture_contract(
         loaded,
         name,
         out=out,
         run_steps=(steps or RUN_STEPS) if run and executes else 0,
+        semantics=semantics and executes,
         python=python,
         timeout=timeout or DEFAULT_TIMEOUT,
         cache=cache,

@@ -9,7 +9,9 @@ from ...contracts.finding import Finding
 from ...contracts.load import LoadedContract
 from ...contracts.model import format_bytes
 from ...hlo_tools.capture import Capture
+from ...linters.evidence import StepEvidence
 from ...linters.judge import evidence_of, judge
+from ...linters.semantics.wording import with_microbatches
 from .not_checked import NotChecked
 from .report import FailOn, Report, report
 from .resolved import resolved_rows
@@ -33,15 +35,25 @@ def judged(
     *,
     verb: str,
     run: bool = False,
+    semantics: bool = False,
     filters: Filters | None = None,
     not_checked: Sequence[NotChecked] = (),
 ) -> Report:
-    """Every finding and every table; `run` says that the executed loop is judged too, `not_checked` which targets have
-    no capture that they should have."""
-    evidence = evidence_of(loaded, captures, run)
-    findings = judge(loaded, captures, run, evidence)
+    """Every finding and every table; `run` says that the executed loop is judged too, `semantics` the probe,
+    `not_checked` which targets have no capture that they should have."""
+    evidence = evidence_of(loaded, captures, run, semantics)
+    findings = judge(loaded, captures, run, evidence, semantics=semantics)
     tables = list(map(tabulate, evidence))
-    return reported(loaded, findings, captures, tables, verb=verb, filters=filters, not_checked=not_checked)
+    return reported(
+        loaded,
+        findings,
+        captures,
+        tables,
+        verb=verb,
+        filters=filters,
+        not_checked=not_checked,
+        probed=tuple(_probed(evidence)),
+    )
 
 
 def reported(
@@ -53,8 +65,9 @@ def reported(
     verb: str,
     filters: Filters | None = None,
     not_checked: Sequence[NotChecked] = (),
+    probed: Sequence[str] = (),
 ) -> Report:
-    """The report on one contract."""
+    """The report on one contract; `probed` are the parts of a clean verdict that the probe of a step's meaning adds."""
     filters = filters or Filters()
     contract = loaded.contract
     return report(
@@ -67,7 +80,7 @@ def reported(
         tables=tuple(tables),
         resolved=resolved_rows([loaded]),
         fail_on=filters.fail_on,
-        proof=_proof(tables),
+        proof="; ".join([_proof(tables), *probed]),
         not_checked=tuple(not_checked),
     )
 
@@ -87,6 +100,15 @@ def _proof(tables: Sequence[StepTables]) -> str:
     if ratios:
         parts.append(f"worst ratio against one device {max(ratios):.2g} of 1")
     return "; ".join([*parts, *_estimates(tables)])
+
+
+def _probed(evidence: Iterable[StepEvidence]) -> Iterable[str]:
+    """`2 terms as promised with 1, 2, 4 and 8 microbatches (float64)`."""
+    for each in evidence:
+        if each.diagnosis is not None and each.diagnosis.measured:
+            count = len(each.diagnosis.terms)
+            counts = with_microbatches(fact.fact.microbatches for fact in each.diagnosis.measured)
+            yield f"{count} term{'s' * (count != 1)} as promised {counts} ({each.diagnosis.facts.precision})"
 
 
 def _estimates(tables: Sequence[StepTables]) -> Iterable[str]:

@@ -33,6 +33,7 @@ def verify(
     targets: Sequence[str] = (),
     capture_dir: str | PathLike[str] | None = None,
     run: bool = False,
+    semantics: bool = False,
     steps: int | None = None,
     cache: bool = True,
     python: str | None = None,
@@ -47,9 +48,9 @@ def verify(
     """Judge the contract at `path` on `targets` (default: all it names).
 
     With `capture_dir` (one capture, or a folder with one for each target) nothing is run and jax is not needed; else
-    each target is captured in a child process, where `run` executes `steps` steps too. `effort` is how hard the
-    compiler tries; where a fast compile is too close to a memory limit to pass, a full one follows. `cache_dir` is
-    where captures are kept. `say` is told what begins.
+    each target is captured in a child process, where `run` executes `steps` steps too and `semantics` probes what the
+    steps mean. `effort` is how hard the compiler tries; where a fast compile is too close to a memory limit to pass, a
+    full one follows. `cache_dir` is where captures are kept. `say` is told what begins.
     A target that cannot be captured is `not_checked` in the report, and the others are judged.
     Raises ContractLintError for wrong usage, unreadable input, an unknown target, or where no target can be captured.
     """
@@ -72,7 +73,14 @@ def verify(
 
             note_options(tell)
             Thread(target=_import_the_rest, daemon=True).start()
-            options: dict[str, Any] = {"run": run, "steps": steps, "cache": cache, "python": python, "timeout": timeout}
+            options: dict[str, Any] = {
+                "run": run,
+                "semantics": semantics,
+                "steps": steps,
+                "cache": cache,
+                "python": python,
+                "timeout": timeout,
+            }
             options["cache_dir"] = cache_dir
 
             def one(name: str) -> list[Capture]:
@@ -90,8 +98,10 @@ def verify(
     missing = [each for each in missing if not _said_by(static, loaded, each.target)]
     if run:
         _require_run(captures, tell)
+    if semantics:
+        _require_probe(captures, tell)
     tell("judging")
-    return judged(loaded, captures, verb="verify", run=run, filters=filters, not_checked=missing)
+    return judged(loaded, captures, verb="verify", run=run, semantics=semantics, filters=filters, not_checked=missing)
 
 
 def _import_the_rest() -> None:
@@ -163,6 +173,21 @@ def _note_age(loaded: LoadedContract, captures: Iterable[Capture], say: Say) -> 
     for capture in captures:
         if capture.manifest.provenance.contract_digest != loaded.digest:
             say(f"the capture for {target_of(capture)} was made from another version of the contract")
+
+
+def _require_probe(captures: Sequence[Capture], say: Say) -> None:
+    """`--semantics` on captures in which nothing was probed would pass for lack of evidence."""
+    probed = {
+        target_of(c): any(s.semantics is not None or s.facts.error is not None for s in c.steps.values())
+        for c in captures
+    }
+    if not any(probed.values()):
+        raise ContractLintError(
+            f"--semantics: no step was probed for {', '.join(probed)}",
+            help="capture with `contract-lint capture --semantics`, on a target that can execute",
+        )
+    for target in (target for target, done in probed.items() if not done):
+        say(f"{target}: not executed, so nothing that --semantics promises was judged there")
 
 
 def _require_run(captures: Sequence[Capture], say: Say) -> None:

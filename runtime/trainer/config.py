@@ -37,6 +37,8 @@ class TrainerConfig:
     warmup: int = 0
     weight_decay: float = 0.01
     clip: float | None = 1.0
+    z_loss: float = 0.0  # weight of the squared log-sum-exp of the logits
+    dropout: float = 0.0  # share of what attention and MLP add to the residual stream that is dropped
     rope_theta: float = 10_000.0
     seed: int = 0
 
@@ -47,6 +49,8 @@ class TrainerConfig:
             raise ValueError(f"heads {self.heads} is not divisible by kv_heads {self.kv_heads}")
         if self.h % 2:
             raise ValueError(f"head_dim {self.h} must be even for rotary positions")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout {self.dropout} must be at least 0 and below 1")
         if self.batch % self.microbatches:
             raise ValueError(f"batch {self.batch} is not divisible by microbatches {self.microbatches}")
 

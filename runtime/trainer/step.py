@@ -13,7 +13,7 @@ layers, norms included; b = B / (N * size of the batch axes).
                                                                          in remat (the second is not needed there).
                                                                          Plain MLP: 1L less; remat="none": 1L less
     vocab            `Embedding`           all-reduce over vocab         N * b*S*D
-                     `cross_entropy`       all-reduce over vocab         N * 3 * b*S, master dtype
+                     `token_terms`         all-reduce over vocab         N * 3 * b*S, master dtype
                      the head's input      all-reduce over vocab         N * b*S*D, master dtype
     optimizer axes   `update`              all-gather over them          P, once, in the master dtype
     clip             `global_norm`         all-reduce over a set         1 scalar for each distinct set of axes that
@@ -35,7 +35,7 @@ from jax.sharding import PartitionSpec
 from . import optim
 from .config import TrainerConfig
 from .data import Batch, Language
-from .loss import counted, cross_entropy, summed
+from .loss import CROSS_ENTROPY, Z_LOSS, counted, summed, token_loss, token_terms
 from .mesh import Placement
 from .model import Model, Params
 
@@ -79,7 +79,7 @@ class TrainStep:
         """One step over the global batch: the new state, and loss (nats for each token), grad_norm (before clipping),
         tokens."""
         with self.place.context():
-            loss, grads, tokens = self._accumulate(state.params, batch)
+            loss, grads, tokens = self._accumulate(state, batch)
             norm = optim.global_norm(grads, self.specs)
             params, opt_state = optim.update(
                 self.tx,
@@ -95,18 +95,15 @@ class TrainStep:
     def loss_and_grads(self, state: TrainState, batch: Batch) -> tuple[jax.Array, Params]:
         """The loss and its gradients in the master dtype, placed as the parameters; before clipping."""
         with self.place.context():
-            return self._accumulate(state.params, batch)[:2]
+            return self._accumulate(state, batch)[:2]
 
     def loss_terms(self, state: TrainState, batch: Batch) -> dict[str, tuple[jax.Array, jax.Array]]:
-        """Each term of the loss as (sum, denominator), over the whole batch at once, without microbatches."""
+        """Each term of the loss as (sum, denominator), unweighted, over all rows at once, without microbatches."""
         with self.place.context():
-            losses_BS = cross_entropy(self.model.logits(state.params, batch["tokens"]), batch["targets"])
-            return {
-                "cross_entropy": (
-                    summed(losses_BS, batch["loss_mask"]),
-                    counted(batch["loss_mask"], self.cfg.master_dtype),
-                )
-            }
+            terms_BS = self._terms(state.params, batch, self._key(state.step, 0))
+            tokens = counted(batch["loss_mask"], self.cfg.master_dtype)
+            kept = (CROSS_ENTROPY, Z_LOSS) if self.cfg.z_loss else (CROSS_ENTROPY,)
+            return {name: (summed(terms_BS[name], batch["loss_mask"]), tokens) for name in kept}
 
     def example(self, index: int) -> tuple[tuple[TrainState, Batch], dict[str, Any]]:
         """Concrete arguments for loop step `index`: the initial state, and batch `index` of the synthetic language."""
@@ -128,24 +125,37 @@ class TrainStep:
             slots = optim.to_slots(params, self.model.logical, self.place)
             return TrainState(params, self.tx.init(slots), jnp.zeros((), jnp.int32))
 
-    def _accumulate(self, params: Params, batch: Batch) -> tuple[jax.Array, Params, jax.Array]:
+    def _terms(self, params: Params, batch: Batch, key: jax.Array | None) -> dict[str, jax.Array]:
+        """Each term of each token of these rows, unweighted."""
+        return token_terms(self.model.logits(params, batch["tokens"], key), batch["targets"])
+
+    def _key(self, step: jax.Array, microbatch: jax.Array | int) -> jax.Array | None:
+        """What is dropped is a function of (seed, step, microbatch) alone: no key is part of the state."""
+        if not self.cfg.dropout:
+            return None
+        return jax.random.fold_in(jax.random.fold_in(jax.random.key(self.cfg.seed), step), microbatch)
+
+    def _accumulate(self, state: TrainState, batch: Batch) -> tuple[jax.Array, Params, jax.Array]:
         """Loss and gradients as the sum over microbatches of parts that already have the step's denominator; and that
         denominator.
 
         The tokens are counted first, over the whole batch: a mean of microbatch means would weigh tokens by their
         microbatch.
         """
+        params = state.params
         tokens = counted(batch["loss_mask"], self.cfg.master_dtype)
 
-        def part(params: Params, batch: Batch) -> jax.Array:
-            losses_BS = cross_entropy(self.model.logits(params, batch["tokens"]), batch["targets"])
-            return summed(losses_BS, batch["loss_mask"]) / tokens
+        def part(params: Params, batch: Batch, microbatch: jax.Array | int) -> jax.Array:
+            terms_BS = self._terms(params, batch, self._key(state.step, microbatch))
+            return summed(token_loss(terms_BS, self.cfg.z_loss), batch["loss_mask"]) / tokens
 
-        def body(total: tuple[jax.Array, Params], batch: Batch) -> tuple[tuple[jax.Array, Params], None]:
-            return jax.tree.map(jnp.add, total, jax.value_and_grad(part)(params, batch)), None
+        def body(total: tuple[jax.Array, Params], given: tuple[Batch, Any]) -> tuple[tuple[jax.Array, Params], None]:
+            rows, microbatch = given
+            return jax.tree.map(jnp.add, total, jax.value_and_grad(part)(params, rows, microbatch)), None
 
+        numbers = jnp.arange(self.cfg.microbatches) if self.cfg.dropout else None
         zero = (jnp.zeros((), self.cfg.master_dtype), jax.tree.map(jnp.zeros_like, params))
-        (loss, grads), _ = jax.lax.scan(body, zero, jax.tree.map(self._split, batch))
+        (loss, grads), _ = jax.lax.scan(body, zero, (jax.tree.map(self._split, batch), numbers))
         return loss, grads, tokens
 
     def _split(self, x_BS: jax.Array) -> jax.Array:

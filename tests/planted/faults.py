@@ -342,13 +342,13 @@ FAULTS = (
         (
             (
                 "model.py",
-                "        return jax.lax.scan(layer, x_BSD, stacked)[0]",
-                "        for index in range(self.cfg.layers):\n            x_BSD, _ = layer(x_BSD, jax.tree.map(lambda p: p[index], stacked))\n        return x_BSD",
+                "        return jax.lax.scan(layer, x_BSD, (stacked, keys))[0]",
+                "        for index in range(self.cfg.layers):\n            x_BSD, _ = layer(x_BSD, jax.tree.map(lambda p: p[index], (stacked, keys)))\n        return x_BSD",
             ),
         ),
         code="JIT204",
         # Under jax.checkpoint the program keeps no line of the loop, only those inside the layer.
-        marker=("model.py", "return nnx.merge(graph, params)(x_BSD), None"),
+        marker=("model.py", "return nnx.merge(graph, params)(x_BSD, keys), None"),
     ),
     Fault(
         "unrolled-layers",

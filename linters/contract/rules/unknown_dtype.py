@@ -39,12 +39,12 @@ SHORT = {"fp64": "float64", "fp32": "float32", "f32": "float32", "bf16": "bfloat
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
     view = View(loaded)
-    for role in ("master", "compute", "moments"):
-        name = view.text("dtypes", role)
+    for key in (("dtypes", "master"), ("dtypes", "compute"), ("dtypes", "moments"), ("accumulation", "dtype")):
+        name = view.text(*key)
         if name is not None and name not in DTYPES:
             yield view.finding(
                 RULE,
-                ("dtypes", role),
+                key,
                 f"`{name}` is not a floating-point dtype",
                 expected=", ".join(DTYPES),
                 found=name,

@@ -1,0 +1,1 @@
+"""What a step's parameters mean in training, held against the committed lock."""

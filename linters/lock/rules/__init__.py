@@ -1,0 +1,1 @@
+"""What changed since the lock was written; evidence: LockEvidence."""

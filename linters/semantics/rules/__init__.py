@@ -1,0 +1,1 @@
+"""One promise about the meaning of a step each; evidence: SemanticsFacts."""

@@ -1,0 +1,1 @@
+"""What a step means, by experiment: its terms, their normalisers, its update and its random numbers."""

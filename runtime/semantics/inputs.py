@@ -1,0 +1,152 @@
+"""The inputs of a probed step: which are parameters, which are the batch, which of its targets count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..leaves import joined
+from ..run.evaluate import FIRST_MOMENTS, SECOND_MOMENTS
+from ..run.values import HostValue, key_of, named_leaves
+from ..step import NormalisedStep
+
+SLOTS = FIRST_MOMENTS | SECOND_MOMENTS | {"opt_state", "optimizer", "opt"}
+NUDGE = 0.05
+"""How far parameters are moved, relative to their size: none is all zeros then, and no gradient rests on symmetry."""
+TRIES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Names of input leaves. `parameters`: path in the gradients -> leaf. `mask` has a row for each sequence."""
+
+    parameters: dict[str, str]
+    batch: tuple[str, ...]
+    sequences: int
+    mask: str | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.parameters.values())
+
+
+def inputs_of(step: NormalisedStep, gradients: Any, masks: Sequence[str]) -> Inputs | str:
+    """What the step's inputs are, from the tree of its gradients; a sentence where they cannot be told.
+
+    `masks`: names an array may have that says which targets count, the first found is taken.
+    """
+    leaves = {key_of(a, path): leaf for a, path, leaf in named_leaves(step, step.args, step.kwargs)}
+    paths = {joined(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(gradients)[0]}
+    prefix = _prefix(leaves, paths)
+    if prefix is None:
+        return "no argument of the step has the structure of the gradients that `loss_and_grads` returns"
+    parameters = {path: f"{prefix}/{path}" if path else prefix for path in paths}
+    holder = prefix.partition("/")[0]
+    others = {name: leaf for name, leaf in leaves.items() if name.partition("/")[0] != holder and _is_array(leaf)}
+    rows = [leaf.shape[0] for leaf in others.values() if len(leaf.shape)]
+    if not rows:
+        return "no argument of the step beside its state has rows"
+    sequences = max(set(rows), key=rows.count)
+    batch = tuple(name for name, leaf in others.items() if len(leaf.shape) and leaf.shape[0] == sequences)
+    mask = next((name for wanted in masks for name in batch if name.rpartition("/")[2] == wanted), None)
+    return Inputs(parameters, batch, sequences, mask)
+
+
+def _prefix(leaves: Mapping[str, Any], gradients: Mapping[str, Any]) -> str | None:
+    """Where the arrays lie that the gradients belong to: below an argument, or an argument itself."""
+    first = next(iter(gradients), None)
+    if first is None:
+        return None
+    ends = [name for name in leaves if name == first or name.endswith(f"/{first}") or not first]
+    found = []
+    for name in ends:
+        prefix = name[: len(name) - len(first)].rstrip("/") if first else name
+        there = {path: leaves.get(f"{prefix}/{path}" if path else prefix) for path in gradients}
+        if all(leaf is not None and leaf.shape == gradients[path].shape for path, leaf in there.items()):
+            found.append(prefix)
+    return min(found, key=lambda prefix: bool(SLOTS & set(prefix.split("/"))), default=None)
+
+
+def _is_array(leaf: Any) -> bool:
+    return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
+
+
+def nudged(values: Mapping[str, HostValue], inputs: Inputs) -> dict[str, HostValue]:
+    """The values with every parameter moved a little, by a fixed seed."""
+    result = dict(values)
+    rng = np.random.default_rng(20_261_130)
+    for name in inputs.names:
+        value = values[name]
+        wide = value.array.astype(np.float64)
+        size = max(float(np.sqrt(np.mean(np.square(wide)))) if wide.size else 0.0, 0.02)
+        moved = wide + NUDGE * size * rng.standard_normal(wide.shape)
+        result[name] = HostValue(moved.astype(value.array.dtype), spec=value.spec)
+    return result
+
+
+def uneven(values: Mapping[str, HostValue], inputs: Inputs, counts: Sequence[int], order: str) -> dict[str, HostValue]:
+    """The values with a mask that counts another number of targets in every microbatch, as far as its rows allow.
+
+    Only targets that were counted before are left; of every row at least one. An even mask hides a mean of means.
+    """
+    if inputs.mask is None:
+        return dict(values)
+    mask = values[inputs.mask]
+    rng = np.random.default_rng(20_261_130)
+    best, differing = mask.array, -1
+    for _ in range(TRIES):
+        thinned = _thinned(mask.array, rng)
+        if any(not np.any(thinned[rows]) for n in counts for rows in microbatches(inputs.sequences, n, order)):
+            continue
+        score = sum(
+            len({float(np.sum(thinned[rows])) for rows in microbatches(inputs.sequences, n, order)}) for n in counts
+        )
+        if score > differing:
+            best, differing = thinned, score
+    return {**values, inputs.mask: HostValue(best, spec=mask.spec)}
+
+
+def _thinned(mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    share = np.square(rng.uniform(0.2, 1.0, size=(mask.shape[0], *([1] * (mask.ndim - 1)))))
+    keep = rng.random(mask.shape) < share
+    if mask.ndim > 1:
+        flat, counted = keep.reshape(mask.shape[0], -1), mask.reshape(mask.shape[0], -1) != 0
+        flat[np.arange(len(flat)), np.argmax(counted, axis=1)] = True
+        keep = flat.reshape(mask.shape)
+    return np.where(keep, mask, np.zeros((), mask.dtype)).astype(mask.dtype)
+
+
+def microbatches(sequences: int, count: int, order: str) -> list[slice]:
+    """The rows of each microbatch: every N-th one (`strided`), or as many in a row (`contiguous`)."""
+    if order == "strided":
+        return [slice(index, None, count) for index in range(count)]
+    size = sequences // count
+    return [slice(index * size, (index + 1) * size) for index in range(count)]
+
+
+def of_rows(values: Mapping[str, HostValue], inputs: Inputs, rows: slice) -> dict[str, HostValue]:
+    """The values with these rows of the batch only."""
+    return {
+        name: HostValue(value.array[rows], value.key, value.spec) if name in inputs.batch else value
+        for name, value in values.items()
+    }
+
+
+def for_rows(step: NormalisedStep, inputs: Inputs, count: int) -> NormalisedStep:
+    """The step's arguments for a batch of so many rows; its functions stay."""
+
+    def fit(argument: str, value: Any) -> Any:
+        def one(path: Any, leaf: Any) -> Any:
+            if key_of(argument, joined(path)) not in inputs.batch:
+                return leaf
+            sharding = getattr(leaf, "sharding", None)
+            return jax.ShapeDtypeStruct((count, *leaf.shape[1:]), leaf.dtype, sharding=sharding)
+
+        return value if argument in step.static else jax.tree_util.tree_map_with_path(one, value)
+
+    args = tuple(fit(name, value) for name, value in zip(step.positional_names, step.args, strict=True))
+    return replace(step, args=args, kwargs={name: fit(name, value) for name, value in step.kwargs.items()})

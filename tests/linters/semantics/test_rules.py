@@ -1,0 +1,206 @@
+"""Every rule on the meaning of a step: a bad twin gives its finding and no other, the good one none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from contract_lint.contracts.finding import Finding
+from contract_lint.contracts.load import load_contract
+from contract_lint.contracts.semantics import DrawsFact, SemanticsFacts, TermSum
+from contract_lint.linters.registry import builtin_rules
+from contract_lint.linters.semantics.diagnosis import Diagnosis
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from measured import WHOLE, Toy, facts, groups, norms, update
+
+CONTRACT = """\
+contract: 1
+name: toy
+step: { train: { entry: "m:build", args: { dropout: 0.1 } } }
+accumulation: { microbatches: 2, arg: n, dtype: float32, combine: sum_then_divide }
+objective:
+  terms:
+    - { name: cross_entropy, weight: 1.0, normaliser: global_valid_tokens, metric: token_mean }
+    - { name: balance, kind: router, weight: 0.01, normaliser: microbatches, metric: microbatch_mean }
+optimizer:
+  name: adamw
+  chain:
+    - { kind: reduce }
+    - { kind: clip_by_global_norm, max_norm: 1.0 }
+    - { kind: scale_by_adam }
+    - { kind: add_decayed_weights, rate: 0.1, skip: ["scale"] }
+    - { kind: scale_by_learning_rate, rate: 1.0e-3 }
+rng: { streams: { dropout: [step, microbatch] } }
+metrics:
+  loss: { sum: objective, denominator: global_valid_tokens }
+"""
+RULES = builtin_rules("semantics")
+
+
+def judged(folder: Path, found: SemanticsFacts | None, contract: str = CONTRACT) -> list[Finding]:
+    path = folder / "train.contract.yaml"
+    path.write_text(contract)
+    loaded = load_contract(path, root=folder)
+    assert loaded.contract is not None, [finding.message for finding in loaded.findings]
+    objective = loaded.contract.objective
+    evidence = SimpleNamespace(
+        name="train",
+        step_key="step.train",
+        target="cpu:4",
+        contract=loaded.contract,
+        place=loaded.place,
+        semantics_requested=True,
+        semantics=found,
+        diagnosis=Diagnosis(found, objective) if found is not None and objective is not None else None,
+    )
+    return [finding for rule in RULES for finding in rule.check(evidence)]
+
+
+def mean_of_means(toy: Toy, count: int) -> np.ndarray:
+    parts = groups(count)
+    means = sum(toy.gradient("cross_entropy", part) / toy.tokens(part) for part in parts) / count
+    return means + 0.01 * sum(toy.gradient("balance", part) for part in parts) / count
+
+
+def scaled(**factors: Any) -> Any:
+    """The promised gradient with one term times `factor(toy, count)`."""
+
+    def gradient(toy: Toy, count: int) -> np.ndarray:
+        parts = groups(count)
+        terms = {
+            "cross_entropy": toy.gradient("cross_entropy", WHOLE) / toy.tokens(WHOLE),
+            "balance": 0.01 * sum(toy.gradient("balance", part) for part in parts) / count,
+        }
+        return sum(factors.get(name, lambda *_: 1.0)(toy, count) * vector for name, vector in terms.items())
+
+    return gradient
+
+
+def tokens(toy: Toy) -> float:
+    return toy.tokens(WHOLE)
+
+
+def only_if_split(factor: Any) -> Any:
+    return lambda toy, count: factor(toy, count) if count > 1 else 1.0
+
+
+def unpromised(toy: Toy, count: int) -> np.ndarray:
+    return toy.promised(count) + 0.001 * np.ones_like(toy.promised(count))
+
+
+NORM, WITH_COPIES = norms()
+BAD = {
+    "not-probed": (lambda: facts(accumulations=[]), "was not judged"),
+    "unpromised-term": (
+        lambda: facts(terms={**facts().terms, "z": TermSum(sum=1.0, denominator=1.0)}),
+        "a term `z` that the contract does not promise",
+    ),
+    "denominator-differs": (
+        lambda: facts(
+            scaled(cross_entropy=lambda toy, _: tokens(toy) / toy.mask.size),
+            divisor=128.0,
+            terms={
+                **facts().terms,
+                "cross_entropy": facts().terms["cross_entropy"].model_copy(update={"denominator": 128.0}),
+            },
+        ),
+        "divided by 128, all positions of the batch, counted or not",
+    ),
+    "objective-differs": (lambda: facts(divisor=128.0), "its gradient is as promised"),
+    "microbatch-means": (lambda: facts(mean_of_means), "divided by each microbatch's own counted tokens"),
+    "term-gradient-scale": (
+        lambda: facts(scaled(balance=only_if_split(lambda toy, count: count / tokens(toy)))),
+        "it is divided by the counted tokens of the step",
+    ),
+    "dead-term-gradient": (lambda: facts(scaled(balance=lambda *_: 0.0)), "term `balance` has no gradient"),
+    "gradient-unexplained": (lambda: facts(unpromised), "belongs to no promised term"),
+    "accumulator-dtype": (lambda: facts(accumulators=["bfloat16"]), "in bfloat16, promised is float32"),
+    "clip-norm": (
+        lambda: facts(update=update(clipped=1 / WITH_COPIES)),
+        "every element is counted once for each device that holds it",
+    ),
+    "decay-mask": (
+        lambda: facts(update=update(decays={"norm/scale": 0.1})),
+        "`norm/scale` decays, promised without",
+    ),
+    "learning-rate-differs": (lambda: facts(update=update(rates={"w": 2e-3})), "moves `w` at 2 x the learning rate"),
+    "random-granularity": (
+        lambda: facts(draws=DrawsFact(random=True, microbatches=0.0, steps=0.5)),
+        "all microbatches of a step",
+    ),
+    "metric-value": (
+        lambda: facts(metrics={"loss": 2 * facts().metrics["loss"]}),
+        "it is added up over microbatches without a division by their number",
+    ),
+}
+
+
+def test_every_rule_has_a_bad_twin() -> None:
+    assert {rule.name for rule in RULES} == set(BAD)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_bad_twin_gives_its_finding_alone(name: str, tmp_path: Path) -> None:
+    make, says = BAD[name]
+    found = judged(tmp_path, make())
+    assert [finding.name for finding in found] == [name], [finding.message for finding in found]
+    (finding,) = found
+    assert says in finding.message
+    assert finding.location is not None and finding.location.line is not None
+    assert finding.message[-1] not in ".!" and "\n" not in finding.message
+
+
+def test_the_good_twin_gives_none(tmp_path: Path) -> None:
+    assert [finding.message for finding in judged(tmp_path, facts())] == []
+
+
+def test_a_declared_divisor_is_no_fault(tmp_path: Path) -> None:
+    """The check is against the declaration: padding in the denominator is fine where it is promised."""
+    promised = CONTRACT.replace(
+        "weight: 1.0, normaliser: global_valid_tokens", "weight: 1.0, normaliser: batch_positions"
+    )
+    promised = promised.partition("metrics:")[0]
+    assert [finding.message for finding in judged(tmp_path, BAD["denominator-differs"][0](), promised)] == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "says"),
+    [
+        (lambda toy, count: 1 / count, "divided by the number of microbatches once more"),
+        (
+            lambda toy, count: float(count),
+            "divided by nothing; promised is a division by the number of microbatches (8)",
+        ),
+        (lambda toy, count: 4.0, "counted once for every device"),
+        (lambda toy, count: -1.0, "its sign is turned"),
+        (lambda toy, count: 100.0, "its weight is not applied"),
+        (lambda toy, count: 1 / tokens(toy), "divided by the counted tokens once more"),
+    ],
+)
+def test_a_factor_is_named(factor: Any, says: str, tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, facts(scaled(balance=only_if_split(factor))))
+    assert found.name == "term-gradient-scale"
+    assert says in found.message
+
+
+def test_several_faults_are_told_apart(tmp_path: Path) -> None:
+    found = judged(
+        tmp_path,
+        facts(
+            scaled(balance=lambda *_: 0.0),
+            update=update(clipped=1 / WITH_COPIES, decays={"norm/scale": 0.1}),
+            accumulators=["bfloat16"],
+        ),
+    )
+    assert {finding.name for finding in found} == {
+        "dead-term-gradient",
+        "clip-norm",
+        "decay-mask",
+        "accumulator-dtype",
+    }

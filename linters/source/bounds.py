@@ -16,9 +16,23 @@ _DEEPEST = 6
 _EPSILON = 0.1
 _TINY = 1e-45
 _NEVER_NEGATIVE = frozenset(
-    {"abs", "absolute", "fabs", "square", "norm", "relu", "relu6", "sigmoid", "softmax", "var", "std"}
+    {
+        "abs",
+        "absolute",
+        "fabs",
+        "square",
+        "norm",
+        "relu",
+        "relu6",
+        "sigmoid",
+        "softmax",
+        "var",
+        "std",
+        "exp",
+        "exp2",
+        "softplus",
+    }
 )
-_POSITIVE = frozenset({"exp", "exp2", "softplus", "cosh", "logaddexp"})
 _BETWEEN = frozenset({"mean", "max", "min", "amax", "amin", "median", "sort", "cumsum", "sum"})
 
 
@@ -64,8 +78,6 @@ def _of(facts: FileFacts, made: Applied, depth: int) -> Bounds:
     if name == "sqrt":
         found = bounds(facts, args[0], depth)
         return NOWHERE if found == NOWHERE else Bounds(max(found.low, 0.0) ** 0.5, inf)
-    if name in _POSITIVE:
-        return Bounds(_TINY, inf)
     if name in _NEVER_NEGATIVE:
         return Bounds(0.0, inf)
     if name in ("power", "float_power") and len(args) == 2 and number(facts, args[1]) in (2, 4):

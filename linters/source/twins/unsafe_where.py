@@ -90,9 +90,15 @@ BAD = (
         def length(x):
             square = jnp.sum(x**2)
             return jnp.where(square > 0, jnp.sqrt(square), 0.0)  # bad
+
+        @jax.grad
+        def attended(scores):
+            weights = jnp.exp(scores)  # of -inf it is 0
+            total = jnp.sum(weights)
+            return jnp.sum(jnp.where(total > 0, weights / total, 0.0))  # bad
         """,
         run="assert jnp.isnan(clipped(jnp.zeros(2))).all() and jnp.isnan(counted(-jnp.ones(2))).all()\n"
-        "assert jnp.isnan(length(jnp.zeros(2))).all()",
+        "assert jnp.isnan(length(jnp.zeros(2))).all() and jnp.isnan(attended(jnp.full(2, -jnp.inf))).all()",
     ),
     Example(
         "nan looked for afterwards",

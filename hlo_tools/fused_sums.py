@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .flow import Flow
 from .instruction import Instruction
 from .module import HloModule
 from .only_sliced import is_only_sliced
@@ -21,6 +22,7 @@ class FusedSums:
 
     def __init__(self, module: HloModule) -> None:
         self._module = module
+        self._flow = Flow(module)
         self._fused: frozenset[str] | None = None
 
     def scattered(self, instruction: Instruction, moved: Transfer, groups: Groups, size: int) -> Transfer:
@@ -28,7 +30,7 @@ class FusedSums:
         if moved.kind != "all-reduce" or size < 2 or instruction.computation is self._module.entry:
             return moved
         numbers = range(len(moved.parts)) if len(moved.parts) > 1 else [None]
-        if not all(is_only_sliced(instruction, groups, size, number) for number in numbers):
+        if not all(is_only_sliced(self._flow, instruction, groups, size, number, inside=True) for number in numbers):
             return moved
         if self._fused is None:
             self._fused = fused_computations(self._module)

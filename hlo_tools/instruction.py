@@ -102,7 +102,12 @@ class Instruction:
         """The result's shape. Raises ContractLintError with the line where none is printed and none can be inferred."""
         if self._shape is None:
             if self._span is None:
-                raise ContractLintError(f"the shape of {self.name!r} is not known", self.location)
+                raise ContractLintError(
+                    f"the shape of {self.name!r} is not known: no line of this text defines it",
+                    self.location,
+                    "give the lines that define operands too, operands with their shapes (`dot(f32[8,4] x, ...)`), "
+                    "or the whole program: compiled.as_text()",
+                )
             start, operands, _ = self._span
             text = self.module.text[start : operands - len(self.opcode) - 2]
             if text == UNKNOWN_SHAPE:

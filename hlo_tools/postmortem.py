@@ -121,10 +121,14 @@ def post_mortem(text: str) -> PostMortem | None:
     said = out_of_memory(text)
     listed = said.allocations if said is not None else reported_allocations(text)
     if said is None and not listed:
-        usage = usage_report(text)
-        main = next((space for space in usage if space.color == 0), usage[0] if usage else None)
-        return PostMortem(None, tuple(map(_used, main.places)), usage) if main is not None else None
+        return of_usage(usage_report(text))
     return PostMortem(said, tuple(_reported(each) for each in listed))
+
+
+def of_usage(usage: tuple[SpaceUsage, ...]) -> PostMortem | None:
+    """What a memory-usage-report says of the main memory; None where it has no space."""
+    main = next((space for space in usage if space.color == 0), usage[0] if usage else None)
+    return PostMortem(None, tuple(map(_used, main.places)), usage) if main is not None else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ _ELEMENTWISE = frozenset(("add", "subtract", "multiply", "divide", "negate", "ma
 # More slices of one value than this are a loop written out, not a part that is used.
 _MAX_PIECES = 64
 _MAX_VISITED = 256
+# Arrays of one combined collective.
+_MAX_ARRAYS = 4096
 
 Dims = tuple[int, ...]
 
@@ -132,15 +134,19 @@ def static_starts(instruction: Instruction) -> Dims:
 
 
 def results(instruction: Instruction, number: int | None) -> Iterable[Instruction]:
-    """The arrays of a collective: itself, or what is taken out of its tuple at one place."""
+    """The arrays of a collective: itself, or what is taken out of its tuple at one place.
+
+    Where the tuple also goes elsewhere, all of it is used, and it is itself what there is to look at.
+    """
     if not instruction.shape.is_tuple or number is None:
         return (instruction,)
     holders = [instruction]
     if instruction.opcode.endswith("-start"):
         holders = [user for user in instruction.users if user.opcode.endswith("-done")]
-    return [
-        user
-        for holder in holders
-        for user in holder.users
-        if user.opcode == "get-tuple-element" and user.tuple_index == number
-    ]
+    if any(holder.is_root or not all(map(_is_element, islice(holder.users, _MAX_ARRAYS))) for holder in holders):
+        return (instruction,)
+    return [user for holder in holders for user in holder.users if _is_element(user) and user.tuple_index == number]
+
+
+def _is_element(user: Instruction) -> bool:
+    return user.opcode == "get-tuple-element"

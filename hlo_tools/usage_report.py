@@ -6,6 +6,9 @@
       ------------------------------------------------------------
       200.00GiB(100%);  200.00GiB;            0;                1; bf16[327680,327680]
 
+Beside it lies the same as a message, `memory-usage-report.pb`: for each space (field 1) its bytes (1), color (2) and
+allocations (3), each with its table as text (6).
+
 Rows are places in an allocation; the values of one place never live together, and places of different rows need not
 either, so that the total is what the program's memory takes and no peak.
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from . import wire
 from .messages import without_prefix
 from .shape import Shape, optional_shape
 
@@ -24,6 +28,8 @@ _ROW = re.compile(
     r" *[\d.]{1,12}[KMGT]?i?B\( *\d{1,3}%\); *([\d.]{1,12})([KMGT]?)i?B; *\d{1,18}; *(\d{1,9}); *(\S.{0,4000}|)"
 )
 _ONE = re.compile(r"(?:(\d{1,9})×)?([a-z][a-z0-9]{0,15}\[[\d,<=?]{0,200}\](?:\{[^{}]{0,200}\})?)")
+_TABLE = b"cumulative_size;"
+_NAMES = {0: "default", 1: "vmem"}
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -62,6 +68,32 @@ def usage_report(text: str) -> tuple[SpaceUsage, ...]:
         elif (match := _ROW.fullmatch(line.rstrip())) is not None:
             spaces[-1][3].append(_place(match))
     return tuple(SpaceUsage(name, color, total, tuple(places)) for name, color, total, places in spaces)
+
+
+def usage_report_proto(data: bytes) -> tuple[SpaceUsage, ...]:
+    """The memory spaces of a report in the form of its message; empty for bytes that are none."""
+    if _TABLE not in data:
+        return ()
+    try:
+        return tuple(_space(data, *wire.span(entry)) for entry in wire.fields(data) if entry[0] == 1)
+    except wire.WireError:
+        return ()
+
+
+def _space(data: bytes, start: int, end: int) -> SpaceUsage:
+    total = color = 0
+    places: list[Place] = []
+    for entry in wire.fields(data, start, end):
+        if entry[0] == 1:
+            total = wire.number(entry)
+        elif entry[0] == 2:
+            color = wire.number(entry)
+        elif entry[0] == 3:
+            for part in wire.fields(data, *wire.span(entry)):
+                if part[0] == 6:
+                    rows = (_ROW.fullmatch(line.rstrip()) for line in wire.text(data, part).splitlines())
+                    places += [_place(row) for row in rows if row is not None]
+    return SpaceUsage(_NAMES.get(color, f"space {color}"), color, total, tuple(places))
 
 
 def _place(row: re.Match[str]) -> Place:

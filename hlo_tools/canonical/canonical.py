@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...contracts.manifest import MeshFact
 from ..collectives import Collective, CollectiveLedger, collectives
+from ..flow import Flow
 from ..module import HloModule
 from .aligned import without_alignment
 from .between_slices import as_collective
@@ -33,8 +34,10 @@ def canonical_ledger(ledger: CollectiveLedger) -> CollectiveLedger:
 
 
 def _rows(rows: list[Collective]) -> Iterator[Collective]:
+    module = next((row.instruction.computation.module for row in rows if row.instruction is not None), HloModule(""))
+    flow = Flow(module)
     for row in rows:
         if row.count == 0 or row.group_size == 1 or is_known(row):
             continue
         for part in parts_of(as_collective(row)):
-            yield as_reduce_scatter(part)
+            yield as_reduce_scatter(part, flow)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ..assignment import BufferAssignment, LogicalBuffer
 from ..attribution import Attribution
 from ..proto import InstructionProto, ModuleProto
 
 Positions = dict[tuple[str, str], int]
+Place = tuple[int, tuple[int, ...]]
+"""An instruction's id and a shape index."""
+_SAME_PLACE = frozenset(("bitcast", "opt-barrier", "while"))
+_MOST_PLACES = 4096
 
 
 class LastUses:
@@ -33,17 +39,27 @@ class LastUses:
         if self.assignment.last_uses:
             last = self.assignment.last_uses.get(buffer.id)
             return first, None if last is None else self.positions.get(last, first)
-        end, entry = first, self.module.entry
         places = [(buffer.instruction_id, buffer.shape_index)]
         places += [(place[0], place[2]) for place in self.assignment.aliases.get(buffer.id, ())]
+        return first, self._followed(places, first)
+
+    def _followed(self, places: list[Place], end: int) -> int | None:
+        """The last use of a value that is at these places, wherever it is handed on; None where the step returns it."""
+        root = self.module.entry.root_id if self.module.entry is not None else None
+        seen = set(places)
         for identity, index in places:
-            if entry is not None and identity == entry.root_id:
-                return first, None
             made = self.module.instruction_by_id.get(identity)
-            for user in self.attribution.users_of(made) if made is not None else ():
-                if not _takes_another(user, index):
+            if identity == root or made is None:
+                return None
+            for user in self.attribution.users_of(made):
+                onward = list(_handed_on(user, identity, index))
+                if user.opcode != "get-tuple-element" or onward:
                     end = max(end, self._at(user.id) or 0)
-        return first, end
+                for place in onward:
+                    if place not in seen and len(seen) < _MOST_PLACES:
+                        seen.add(place)
+                        places.append(place)
+        return end
 
     def end(self, buffer: LogicalBuffer) -> int | None:
         """The last use of a value or of any that the heap put into its memory; None where that outlives the step."""
@@ -74,6 +90,14 @@ def _sharing(assignment: BufferAssignment) -> dict[int, list[int]]:
     return found
 
 
-def _takes_another(user: InstructionProto, index: tuple[int, ...]) -> bool:
-    """Whether a user takes another element out of the tuple that holds the value."""
-    return user.opcode == "get-tuple-element" and bool(index) and user.tuple_index != index[0]
+def _handed_on(user: InstructionProto, identity: int, index: tuple[int, ...]) -> Iterator[Place]:
+    """Where the value at an index of one instruction is after a user that only hands it on, in the same memory."""
+    if user.opcode == "get-tuple-element":
+        if index[:1] == (user.tuple_index,):
+            yield user.id, index[1:]
+    elif user.opcode == "tuple":
+        for position, operand in enumerate(user.operand_ids):
+            if operand == identity:
+                yield user.id, (position, *index)
+    elif user.opcode in _SAME_PLACE:
+        yield user.id, index

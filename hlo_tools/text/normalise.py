@@ -144,7 +144,8 @@ class _Normaliser:
         elif match:
             name, is_entry, end = match[2], match[1] is not None, match.end()
         else:
-            raise self._error(at, f"expected a computation or an instruction, found {text[at : at + 30]!r}")
+            found = text[at : at + 30].strip().partition("\n")[0]
+            raise self._error(at, f"expected a computation or an instruction, found {found!r}")
         try:
             if text[end] == "(":
                 end = self._skip(closing(text, end, len(text)))

@@ -88,8 +88,8 @@ def collectives(raw: bool, **options: Any) -> None:
 def memory(**options: Any) -> None:
     """What must fit on one device, the buffers that are live at the peak, and what would shrink it.
 
-    Also reads what a failed compile leaves: its dump folder, the memory-usage-report.txt in it, or the compiler's
-    out-of-memory report, pasted whole or in part. The first line says what is missing and what to do first.
+    Also reads what a failed compile leaves: its dump folder, the memory-usage-report (.txt or .pb) in it, or the
+    compiler's out-of-memory report, pasted whole or in part. The first line says what is missing and what to do first.
     """
     from ..pipeline.hlo import memory_or_report, parse_mesh
     from ..report.ledgers import render_ledger

@@ -25,11 +25,13 @@ from ...hlo_tools.dump_folder import Dumped, dumped
 from ...hlo_tools.hotspots import HotSpots, hot_spots
 from ...hlo_tools.memory import MemoryLedger, memory
 from ...hlo_tools.module import HloModule, parse_hlo
-from ...hlo_tools.postmortem import PostMortem, post_mortem
+from ...hlo_tools.pasted import as_utf8, foreign, second_module, unwrapped
+from ...hlo_tools.postmortem import PostMortem, of_usage, post_mortem
 from ...hlo_tools.proto import HloProto, parse_proto
 from ...hlo_tools.roofline import Roofline, roofline
 from ...hlo_tools.summary import SummaryLedger, summary
 from ...hlo_tools.tensors import TensorLedger, tensors
+from ...hlo_tools.usage_report import usage_report_proto
 
 Parsed = TypeVar("Parsed")
 Stage = Literal["optimized", "partitioned"]
@@ -80,10 +82,14 @@ def memory_or_report(
     if _is_folder(source):
         return memory_of(open_program(source, step=step, stage=stage, mesh=mesh))
     name, data = content(source)
-    if is_text(data) and not data.lstrip().startswith(b"HloModule"):
+    if not is_text(data):
+        report = of_usage(usage_report_proto(data))
+    elif data.lstrip().startswith(b"HloModule"):
+        report = None
+    else:
         report = post_mortem(data.decode("utf-8", "replace"))
-        if report is not None:
-            return report
+    if report is not None:
+        return report
     return memory_of(program_of(name, data, mesh))
 
 
@@ -97,7 +103,7 @@ def content(source: str) -> tuple[str, bytes]:
     data = sys.stdin.buffer.read() if source == "-" else _read(Path(source))
     if not data.strip():
         raise ContractLintError("is empty", Location(name))
-    return name, data
+    return name, as_utf8(data)
 
 
 def program_of(name: str, data: bytes, mesh: MeshFact | None) -> Program:
@@ -107,10 +113,32 @@ def program_of(name: str, data: bytes, mesh: MeshFact | None) -> Program:
         plain = gunzip(data, Location(name)) if data.startswith(GZIP) else data
         return None if is_text(plain) else _placed(name, parse_proto, plain)
 
-    module = _placed(name, lambda data: parse_hlo(data, name), data)
+    if not is_text(data) and usage_report_proto(data):
+        said = "is a memory-usage-report: the sizes of a program's allocations, and no program"
+        raise ContractLintError(said, Location(name), "`hlo memory` reads it; give the *.hlo.pb or .txt beside it")
+    module = _parsed(name, data)
     # A pasted part of a program says no name.
     module.name = module.name or Path(name).name
     return Program(name, module, mesh, None, proto)
+
+
+def _parsed(name: str, data: bytes) -> HloModule:
+    """The module of these bytes, also where it was pasted. Raises ContractLintError for what holds none, or several."""
+    again = second_module(data) if is_text(data) else None
+    if again is not None:
+        said = "a second HloModule begins here, and a file holds one"
+        raise ContractLintError(said, Location(name, again, 1), "give them apart; `contract-lint diff` compares two")
+    try:
+        return _placed(name, lambda data: parse_hlo(data, name), data)
+    except ContractLintError as error:
+        plain = gunzip(data, Location(name)) if data.startswith(GZIP) else data
+        text = unwrapped(plain.decode("utf-8", "replace")) if is_text(plain) else None
+        if text is not None:
+            return _placed(name, lambda data: parse_hlo(data, name), text.encode())
+        other = foreign(plain)
+        if other is None:
+            raise
+        raise ContractLintError(other[0], Location(name), other[1] or error.help) from None
 
 
 def _placed(name: str, parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.manifest import MeshFact
+from ...hlo_tools.canonical import canonical_ledger, summed
 from ...hlo_tools.capture import MANIFEST
 from ...hlo_tools.postmortem import post_mortem
 from ...hlo_tools.remat_messages import SAID, remat_message, remat_messages
@@ -71,5 +72,6 @@ def _of_program(program: Program) -> tuple[DumpEvidence, str]:
         if warning.kind == "involuntary-rematerialization"
     )
     found = DumpEvidence(program.name, program.module, program.mesh, messages, program.target)
-    moved = sum(row.count for row in found.rows)
+    # Counted as `hlo collectives` counts them: what is sent, however many instructions spell it.
+    moved = sum(row.count for row in summed(canonical_ledger(found.ledger)).rows) if found.ledger is not None else 0
     return found, f"{moved:,} collective{'s' * (moved != 1)} a step looked at"

@@ -191,6 +191,14 @@ def test_what_recomputing_frees(dumps: Path) -> None:
     assert abs(action.frees_bytes - freed) <= 0.2 * freed
 
 
+def test_what_donating_frees(dumps: Path) -> None:
+    """In a small step too: what the results' memory was used for before has to live elsewhere, and they do not."""
+    ledger = ledger_of(dumps, "not_donated")
+    (action,) = (each for each in ledger.actions if each.kind == "donate")
+    freed = ledger.peak_bytes - ledger_of(dumps, "momentum").peak_bytes
+    assert abs(action.frees_bytes - freed) <= 0.2 * freed
+
+
 def test_what_remat_saves_and_what_it_does_not(dumps: Path) -> None:
     """With remat one activation for each layer is saved, f32[4,32,64]; without it the peak is higher."""
     remat, plain = ledger_of(dumps, "momentum"), ledger_of(dumps, "no_remat")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from contract_lint.hlo_tools.postmortem import post_mortem
-from contract_lint.hlo_tools.usage_report import usage_report
+from contract_lint.hlo_tools.usage_report import usage_report, usage_report_proto
 
 GIB = 1 << 30
 REPORT = """\
@@ -71,3 +71,42 @@ def test_the_report_of_the_case_of_the_newest_compiler() -> None:
     assert found is not None
     assert found.usage[0].total_bytes == 322_122_547_200
     assert [buffer.bytes for buffer in found.buffers] == [327_680**2 * 2, 327_680**2]
+
+
+def field(number: int, content: bytes | int) -> bytes:
+    """One field of a message, a number or bytes."""
+    if isinstance(content, int):
+        return bytes([number << 3]) + varint(content)
+    return bytes([number << 3 | 2]) + varint(len(content)) + content
+
+
+def varint(value: int) -> bytes:
+    low, high = value & 0x7F, value >> 7
+    return bytes([low | 0x80]) + varint(high) if high else bytes([low])
+
+
+def as_message(report: str) -> bytes:
+    """REPORT as XLA writes it beside the text: a table in each allocation."""
+    made = b""
+    for space in report.split("Memory Space: ")[1:]:
+        color, total = int(space.partition("color=")[2][0]), int(space.partition("bytes: ")[2].split()[0])
+        table = "  cumulative_size;       size;\n" + space.partition("iB)\n")[2]
+        made += field(1, field(1, total) + field(2, color) + field(3, field(1, 7) + field(6, table.encode())))
+    return made
+
+
+def test_the_message_says_the_same_as_the_text() -> None:
+    assert usage_report_proto(as_message(REPORT)) == usage_report(REPORT)
+
+
+@pytest.mark.parametrize("data", [b"", b"cumulative_size;", as_message(REPORT)[:-9], b"\n\x03abc"])
+def test_other_messages_are_no_report(data: bytes) -> None:
+    assert usage_report_proto(data) == ()
+
+
+def test_text_and_message_of_the_case_agree() -> None:
+    folder = Path(os.environ.get("CONTRACT_LINT_CORPUS") or ".") / "cases/hlo"
+    path = folder / "11_oom_e1000_memory_usage_report.pb"
+    if not path.is_file():
+        pytest.skip("CONTRACT_LINT_CORPUS does not hold cases/hlo/11_oom_e1000_memory_usage_report.pb")
+    assert usage_report_proto(path.read_bytes()) == usage_report(path.with_suffix(".txt").read_text())

@@ -8,6 +8,7 @@ all uses are slices of 1/n that differ within a group of the first and agree wit
 
 from __future__ import annotations
 
+from ...flow import Flow
 from ...only_sliced import is_only_sliced
 from ...replica_groups import Groups
 from ..combined import part_number
@@ -34,6 +35,5 @@ def scattered(old: Entry, inner: Entry, outer: Entry) -> bool:
     def numbered(groups: Groups) -> Groups:
         return tuple(tuple(own[device] for device in group) for group in groups)
 
-    return is_only_sliced(
-        row.instruction, numbered(inner.row.groups), inner.row.group_size, part_number(row), numbered(outer.row.groups)
-    )
+    scatter = numbered(inner.row.groups), inner.row.group_size, part_number(row), numbered(outer.row.groups)
+    return is_only_sliced(Flow(row.instruction.computation.module), row.instruction, *scatter, inside=True)

@@ -34,6 +34,14 @@ def _slots(lives: Lives, end: int) -> Iterator[Action]:
         return
     trace = max(range(len(lives.indices)), key=lambda each: len(lives.indices[each]))
     begin = lives.after(trace, end)
-    fetched = [Life(life.bytes, ((begin, None),), trace) for life in slots]
-    text = 'keep optimizer slots on the host until the update: memory kind "pinned_host"'
-    yield weighed(lives, "offload", "optimizer slots", text, slots, lambda life: 0, fetched)
+    # What the update reads is there with them; a trace that ends before the update does tells no time for its end.
+    held = [life for life in lives.all if life.trace == trace and _ends_early(life, begin, end)]
+    present = [Life(life.bytes, ((begin, None),), trace) for life in (*slots, *held)]
+    text = 'keep optimizer slots on the host until the update, in a call of its own: memory kind "pinned_host"'
+    yield weighed(lives, "offload", "optimizer slots", text, slots, lambda life: 0, present)
+
+
+def _ends_early(life: Life, begin: int, end: int) -> bool:
+    """Whether the trace frees a buffer before `begin` that is used after the schedule index `end`."""
+    freed = life.events[-1][1]
+    return life.buffer is not None and life.buffer.last > end and freed is not None and freed <= begin

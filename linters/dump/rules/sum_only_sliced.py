@@ -37,8 +37,8 @@ from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
 from ....hlo_tools.canonical.combined import part_number, parts_of
 from ....hlo_tools.collectives import Collective
-from ....hlo_tools.partition_values import NotConstant, NotPrinted
-from ....hlo_tools.taken import Taken, results, taken
+from ....hlo_tools.only_sliced import are_shares
+from ....hlo_tools.taken import results, taken
 from ...cut import shown
 from ...rule import Rule
 from ..evidence import DumpEvidence
@@ -83,26 +83,11 @@ def _sliced(evidence: DumpEvidence) -> Iterator[Collective]:
         for part in parts_of(row):
             arrays = list(results(row.instruction, part_number(part)))
             pieces = [taken(evidence.flow, evidence.flow.at(array)) for array in arrays]
-            if pieces and all(each is not None and _scatters(each, part, evidence) for each in pieces):
-                yield part
-
-
-def _scatters(pieces: list[Taken], row: Collective, evidence: DumpEvidence) -> bool:
-    """Whether the devices of each group take different slices of 1/n."""
-    for piece in pieces:
-        if piece.elements * row.group_size != piece.source.shape.elements:
-            return False
-        try:
-            if any(
-                len(set(starts)) != len(starts)
-                for starts in piece.in_groups(evidence.flow, row.own_groups or row.groups)
+            groups = part.own_groups or part.groups
+            if pieces and all(
+                each is not None and are_shares(evidence.flow, each, groups, part.group_size) for each in pieces
             ):
-                return False
-        except NotConstant:
-            return False
-        except NotPrinted:
-            continue
-    return True
+                yield part
 
 
 RULE = Rule(code="SHD504", name="sum-only-sliced", severity="warning", evidence="dump", doc=__doc__ or "", check=check)

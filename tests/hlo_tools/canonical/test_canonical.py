@@ -40,6 +40,44 @@ def test_sum_that_is_only_sliced_is_a_reduce_scatter(ledger: Ledger, module: Tex
     assert row.ring_bytes == 8 * 4 // 2
 
 
+FUSED = """
+%halved (sum: f32[8], at: s32[]) -> f32[4] {
+  %sum = f32[8] parameter(0)
+  %at = s32[] parameter(1)
+  %half = f32[8] add(%sum, %sum)
+  ROOT %mine = f32[4] dynamic-slice(%half, %at), dynamic_slice_sizes={4}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fusion", "used", "kind"),
+    [
+        (FUSED, "", "reduce-scatter"),
+        (FUSED, "(%fused, %sum)", "all-reduce"),
+        (
+            FUSED.replace("(%half, %at)", "(%sum, %at)")
+            .replace("ROOT %mine", "%mine")
+            .replace("{4}\n", "{4}\n  ROOT %out = f32[4] slice(%half), slice={[0:4]}\n"),
+            "",
+            "all-reduce",
+        ),
+    ],
+    ids=["sliced in the fusion", "used whole beside it", "used whole in it"],
+)
+def test_slices_are_looked_for_in_fusions(ledger: Ledger, module: Text, fusion: str, used: str, kind: str) -> None:
+    """CPU programs have the slice in the fusion that reads the sum."""
+    text = module(
+        HEAD
+        + f"  %sum = f32[8] all-reduce(%x), {SUM}\n"
+        + TABLE
+        + "  %fused = f32[4] fusion(%sum, %start), kind=kLoop, calls=%halved\n"
+        + (f"  ROOT %both = (f32[4], f32[8]) tuple{used}" if used else "  ROOT %sin = f32[4] sine(%fused)"),
+        "(f32[4], f32[8])" if used else "f32[4]",
+    )
+    assert [found for found, *_ in kinds(ledger, text.replace("ENTRY", f"{fusion}ENTRY"))] == [kind]
+
+
 @pytest.mark.parametrize(("size", "kind"), [(4, "reduce-scatter"), (2, "all-reduce")])
 def test_table_that_is_not_printed_leaves_the_size_to_decide(
     ledger: Ledger, module: Text, size: int, kind: str

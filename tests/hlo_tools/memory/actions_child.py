@@ -64,13 +64,26 @@ def step(state, batch, *, around=lambda layer: layer, microbatches=1):
     return {"params": params, "mu": mu, "nu": nu}
 
 
-def state_of(*slots):
+def state_of(*slots, params=()):
     shapes = ((LAYERS, WIDTH, HIDDEN), (LAYERS, WIDTH, HIDDEN), (LAYERS, HIDDEN, WIDTH))
 
     def arrays(*spec):
         return tuple(struct(shape, *spec) for shape in shapes)
 
-    return {"params": arrays(), "mu": arrays(*slots), "nu": arrays(*slots)}
+    return {"params": arrays(*params), "mu": arrays(*slots), "nu": arrays(*slots)}
+
+
+def gradients(state, batch):
+    """The step without its update, which needs no slots."""
+    return jax.grad(scanned)(state["params"], batch, jax.checkpoint)
+
+
+def updated(state, grads):
+    """The update alone, after the slots were fetched."""
+    mu = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, state["mu"], grads)
+    nu = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, state["nu"], grads)
+    params = jax.tree.map(lambda p, m, v: p - 1e-3 * m * jax.lax.rsqrt(v + 1e-8), state["params"], mu, nu)
+    return {"params": params, "mu": mu, "nu": nu}
 
 
 def narrow(x):
@@ -112,6 +125,12 @@ def programs():
     yield "donate", (remat, remat), (plain, plain), ((), 0)
     yield "recompute", (step, remat), (plain, plain), (0, 0)
     yield "shard", (remat, remat), (plain, split), (0, 0)
+    held = {"params": state_of()["params"]}, batch
+    yield "offload-slots", (remat, gradients), (plain, held), (0, ())
+    grads = state_of()["params"]
+    yield "offload-slots-update", (remat, updated), (plain, (state_of(), grads)), (0, 0)
+    whole = state_of(params=(None, "data")), batch
+    yield "shard-parameters", (remat, remat), (plain, whole), (0, 0)
     yield "microbatch", (step, partial(step, microbatches=2)), (plain, plain), (0, 0)
     yield "microbatch-again", tuple(partial(step, microbatches=n) for n in (2, 4)), (plain, plain), (0, 0)
 

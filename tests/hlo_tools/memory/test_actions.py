@@ -75,12 +75,31 @@ def test_on_cpu(cpu: Path, action: str) -> None:
 
 
 @pytest.mark.slow
-def test_optimizer_slots_split_on_cpu(cpu: Path) -> None:
-    check(cpu, "shard", "optimizer slots")
+@pytest.mark.parametrize(("action", "what"), [("shard", "optimizer slots"), ("shard-parameters", "parameters")])
+def test_state_split_on_cpu(cpu: Path, action: str, what: str) -> None:
+    check(cpu, action, what)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("action", "what"), [("layout", None), ("offload", "saved activations"), ("recompute", None)])
+def test_slots_on_the_host_until_an_update_of_its_own_on_cpu(cpu: Path) -> None:
+    """The device holds what the gradients need or the slots: the higher peak of the two calls is what is left."""
+    before = ledger_of(cpu / "offload-slots" / "before")
+    after = max(ledger_of(cpu / action / "after").peak_bytes for action in ("offload-slots", "offload-slots-update"))
+    (action,) = (each for each in before.actions if (each.kind, each.what) == ("offload", "optimizer slots"))
+    freed = before.peak_bytes - after
+    print(f"offload-slots: {action.frees_bytes:,} said, {freed:,} freed of {before.peak_bytes:,}")
+    assert abs(action.frees_bytes - freed) <= WITHIN * freed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("action", "what"),
+    [
+        ("layout", None),
+        ("offload", "saved activations"),
+        ("recompute", None),
+    ],
+)
 def test_on_tpu(tpu: Path, action: str, what: str | None) -> None:
     check(tpu, action, what)
 

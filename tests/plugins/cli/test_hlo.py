@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -187,3 +188,13 @@ def test_a_part_of_a_program_is_called_after_its_file(cli: Run, tmp_path: Path) 
     )
     for verb in ("summary", "collectives"):
         assert cli("hlo", verb, "part.txt").stdout.startswith("part.txt: ")
+
+
+def test_lint_counts_collectives_as_their_ledger_does(cli: Run) -> None:
+    """Windowed products print hundreds of permutes for what is one gather each."""
+    name = "compiled/train_1b.tpu_v5e256.jax0.10.2-libtpu0.0.52.opt.hlo.txt.gz"
+    path = Path(os.environ.get("CONTRACT_LINT_CORPUS") or ".") / "corpus" / name
+    if not path.is_file():
+        pytest.skip(f"CONTRACT_LINT_CORPUS does not hold corpus/{name}")
+    counted = sum(row["count"] for row in ledger(cli("hlo", "collectives", str(path), "--format", "json").stdout))
+    assert f" {counted:,} collectives a step looked at" in cli("hlo", "lint", str(path)).stdout

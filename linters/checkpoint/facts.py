@@ -29,9 +29,12 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Elements of a leaf that no shard holds, that two hold, or whose shard is cut. `where` is a file."""
+    """Elements of a leaf that no shard holds, that two hold, or whose shard is cut. `where` is a file.
 
-    kind: Literal["absent", "twice", "cut"]
+    `unstored`: no shard holds them, and none need: they read as the fill value, as do those of a shard that is lost.
+    """
+
+    kind: Literal["absent", "twice", "cut", "unstored"]
     leaf: str
     what: str
     where: str

@@ -13,7 +13,7 @@ from ...contracts.model import format_bytes
 
 MAX_DEPTH = 32
 MAX_FILES = 2_000_000
-MAX_METADATA = 256 * 1024**2
+MAX_METADATA = 64 * 1024**2
 """Bytes of one file of metadata. 10,000 leaves take about 5 MiB."""
 
 
@@ -22,6 +22,7 @@ class Folder:
 
     def __init__(self, path: Path, shown: str) -> None:
         self.path = path
+        self._at = str(path)
         self.shown = shown
 
     def below(self, name: str) -> Folder:
@@ -32,8 +33,8 @@ class Folder:
         return Folder(inner, f"{self.shown}/{name}")
 
     def listed(self) -> list[tuple[str, bool]]:
-        """Names in it, in order, and whether each is a folder. Raises ContractLintError for links and other things."""
-        return [(name, folder) for name, folder, _ in self._listed("")]
+        """Names in it, in order, and whether each is a folder. Links and other things are none, and not looked at."""
+        return [(name, folder) for name, folder, _ in self._listed("", lenient=True)]
 
     def files(self) -> dict[str, int]:
         """Every file below it: path -> bytes. Raises ContractLintError for links, pipes and what cannot be read."""
@@ -55,12 +56,13 @@ class Folder:
         """Bytes of one file; fewer where it ends before."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            descriptor = os.open(self.path / path, flags)
-            with open(descriptor, "rb", buffering=0) as file:
+            descriptor = os.open(f"{self._at}/{path}", flags)
+            try:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise self.refused(path, "is no file")
-                file.seek(offset)
-                return file.read(length)
+                return os.pread(descriptor, length, offset)
+            finally:
+                os.close(descriptor)
         except OSError as error:
             raise self.refused(path, f"cannot be read: {error.strerror or error}") from error
 
@@ -84,20 +86,21 @@ class Folder:
             else:
                 yield path, size
 
-    def _listed(self, below: str) -> list[tuple[str, bool, int]]:
+    def _listed(self, below: str, lenient: bool = False) -> list[tuple[str, bool, int]]:
         found: list[tuple[str, bool, int]] = []
         try:
-            with os.scandir(self.path / below) as entries:
+            with os.scandir(f"{self._at}/{below}") as entries:
                 for entry in entries:
                     info = entry.stat(follow_symlinks=False)
                     path = f"{below}/{entry.name}" if below else entry.name
+                    regular = stat.S_ISDIR(info.st_mode) or stat.S_ISREG(info.st_mode)
                     if not entry.name.isprintable():
                         raise self.refused(below, f"holds a name that cannot be shown: {entry.name!r}", "rename it")
-                    if stat.S_ISLNK(info.st_mode):
+                    if stat.S_ISLNK(info.st_mode) and not lenient:
                         raise self.refused(
                             path, "is a symbolic link", "put the file itself there: links are not followed"
                         )
-                    if not stat.S_ISDIR(info.st_mode) and not stat.S_ISREG(info.st_mode):
+                    if not regular and not lenient:
                         raise self.refused(path, "is neither a file nor a folder", "take it out")
                     found.append((entry.name, stat.S_ISDIR(info.st_mode), info.st_size))
         except OSError as error:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from math import prod
 from typing import Any, NoReturn
 
 from .folder import Folder
+
+_MOST_DIMENSIONS = 64
 
 
 def parse(folder: Folder, path: str, text: bytes) -> dict[str, Any]:
@@ -31,8 +34,10 @@ def wrong(folder: Folder, path: str, message: str) -> NoReturn:
 
 def sizes(folder: Folder, path: str, name: str, value: Any) -> tuple[int, ...]:
     """A list of sizes: whole numbers of at least 0."""
-    if not isinstance(value, list) or not all(type(size) is int and 0 <= size < 1 << 62 for size in value):
+    if not isinstance(value, list) or not all(type(size) is int and 0 <= size < 1 << 63 for size in value):
         wrong(folder, path, f"`{name}` is {quoted(value)}, not a list of sizes")
+    if len(value) > _MOST_DIMENSIONS or prod(value) >= 1 << 63:
+        wrong(folder, path, f"`{name}` is {quoted(value)}: no array is that large")
     return tuple(value)
 
 

@@ -72,6 +72,8 @@ class _Tree:
             raise self.folder.refused(extent.file, "the index leads back to itself", "save the step again")
         self._seen.add(location)
         missing = extent.missing(self.files)
+        if extent.length > MAX_METADATA:
+            raise self.folder.refused(extent.file, f"holds a node of {extent.length:,} B: no node is that large")
         if missing is not None:
             self.holes.append(Hole("cut", "", f"a part of the index is gone: {missing}", extent.file))
             return

@@ -134,10 +134,10 @@ class _Reader:
         found: list[Hole] = []
         stored = [key for key in chunks if key != NAMES[self.version]]
         missing, first = array.absent(stored)
-        # Chunks that hold only the fill value need not be stored, unless the tree says that they are.
-        if missing and first is not None and (self.dense or not stored):
+        if missing and first is not None:
             what = f"{missing:,} of {missing + len(stored):,} chunks are not stored (first: {first})"
-            found.append(Hole("absent", leaf, what, self.start))
+            # Chunks that hold only the fill value need not be stored, unless the tree says that they are.
+            found.append(Hole("absent" if self.dense or array.dense else "unstored", leaf, what, self.start))
         for key in stored:
             why = chunks[key].missing(self.files) or self._short(array, chunks[key])
             if why is not None:

@@ -25,6 +25,8 @@ def read_checkpoint(path: str | Path, *, step: int | None = None, commit: Commit
     path = Path(path)
     shown = path.as_posix()
     try:
+        if path.is_symlink() and not path.is_dir():
+            raise ContractLintError("is a symbolic link", Location(shown), f"name what it points to: {path.resolve()}")
         if path.is_file():
             return _file(path, shown)
         if not path.is_dir():

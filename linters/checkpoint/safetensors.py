@@ -99,12 +99,14 @@ def _entry(folder: Folder, name: str, tensor: str, entry: Any) -> tuple[str, tup
         said = quoted(entry.get("dtype")) if isinstance(entry, dict) else quoted(entry)
         wrong(folder, name, f"{quoted(tensor)} has the dtype {said}, which is not known")
     shape = sizes(folder, name, "shape", entry.get("shape"))
-    offsets = sizes(folder, name, "data_offsets", entry.get("data_offsets"))
+    offsets = entry.get("data_offsets")
+    if not isinstance(offsets, list) or not all(type(each) is int and 0 <= each < 1 << 63 for each in offsets):
+        wrong(folder, name, f"{quoted(tensor)} has the offsets {quoted(offsets)}, which are no places")
     dtype, bits = _BITS[entry["dtype"]]
     needed = -(-prod(shape) * bits // 8)
     if len(offsets) != 2 or offsets[1] - offsets[0] != needed:
-        wrong(folder, name, f"{quoted(tensor)} has the offsets {quoted(list(offsets))}, {needed:,} B are needed")
-    return dtype, shape, *offsets
+        wrong(folder, name, f"{quoted(tensor)} has the offsets {quoted(offsets)}, {needed:,} B are needed")
+    return dtype, shape, offsets[0], offsets[1]
 
 
 def _index(folder: Folder, name: str) -> dict[str, str]:

@@ -38,11 +38,8 @@ def number_of(name: str) -> int | None:
 
 def steps_in(root: Folder, names: Sequence[tuple[str, bool]]) -> list[Step]:
     """All steps of a folder, oldest first, temporary ones among them."""
-    found = [
-        step_of(root.below(name))
-        for name, folder in names
-        if folder and (number_of(name) is not None or TEMPORARY in name)
-    ]
+    named = [(name, folder) for name, folder in names if number_of(name) is not None or TEMPORARY in name]
+    found = [step_of(inner) for name, folder in named if (inner := root.below(name)) and folder]
     found.sort(key=lambda step: (-1 if step.number is None else step.number, step.folder))
     return found
 

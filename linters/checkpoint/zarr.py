@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import islice, product
 from math import prod
 from typing import Any, NoReturn
 
@@ -37,6 +36,8 @@ class ZarrArray:
     version: int
     raw_bytes: int | None
     compressor: str | None = None
+    dense: bool = False
+    """Whether chunks that hold only the fill value are stored too: there is none to compare with."""
     inner: int = 0
     """Parts in each chunk, where an index at its end says where they lie; 0 where there is none."""
 
@@ -58,8 +59,15 @@ class ZarrArray:
         if missing <= 0:
             return 0, None
         # Among one place more than there are chunks, one is empty: a grid may be larger than what can be counted.
-        places = islice(product(*map(range, self.grid)), len(there) + 1)
-        return missing, next(key for key in map(self.key, places) if key not in there)
+        return missing, next(key for key in map(self.key, map(self._place, range(len(there) + 1))) if key not in there)
+
+    def _place(self, number: int) -> tuple[int, ...]:
+        """The place of the grid with this number, the last dimension first."""
+        place: list[int] = []
+        for size in reversed(self.grid):
+            number, index = divmod(number, size)
+            place.append(index)
+        return tuple(reversed(place))
 
     def _in_grid(self, key: str) -> bool:
         parts = key.split(self.separator)
@@ -87,21 +95,21 @@ def read_zarr(folder: Folder, path: str, text: bytes, version: int) -> ZarrArray
         compressor = data.get("compressor")
         raw = compressor is None and not data.get("filters")
         compressor = compressor.get("id") if isinstance(compressor, dict) else None
-        inner = 0
+        inner, dense = 0, data.get("fill_value") is None
     else:
         dtype, item = _v3_dtype(folder, path, data.get("data_type"))
         grid = _part(folder, path, data, "chunk_grid", "regular")
         chunks = sizes(folder, path, "chunk_shape", grid.get("chunk_shape"))
         separator = _part(folder, path, data, "chunk_key_encoding", "default").get("separator", "/")
         compressor = None
-        inner = _inner(folder, path, data, chunks)
+        inner, dense = _inner(folder, path, data, chunks), False
         raw = [codec.get("name") for codec in data.get("codecs", []) if isinstance(codec, dict)] == ["bytes"]
     if len(chunks) != len(shape) or 0 in chunks:
         wrong(folder, path, f"chunks of {list(chunks)} cannot cut an array of {list(shape)}")
     if separator not in (".", "/"):
         wrong(folder, path, f"the separator of chunks is {quoted(separator)}, not `.` or `/`")
     raw_bytes = prod(chunks) * item if raw and item is not None else None
-    return ZarrArray(shape, dtype, chunks, separator, version, raw_bytes, compressor, inner)
+    return ZarrArray(shape, dtype, chunks, separator, version, raw_bytes, compressor, dense, inner)
 
 
 def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:

@@ -24,7 +24,8 @@ def cut(folder: Folder, path: str, size: int) -> str | None:
     content = _CONTENT[descriptor >> 6] or single
     place = 5 + (not single) + _DICTIONARY[descriptor & 3] + content
     for _ in range(_MOST_BLOCKS):
-        header = int.from_bytes(folder.read_range(path, place, 3), "little")
+        three = head[place : place + 3] if place + 3 <= len(head) else folder.read_range(path, place, 3)
+        header = int.from_bytes(three, "little")
         last, kind, length = header & 1, header >> 1 & 3, header >> 3
         place += 3 + (1 if kind == 1 else length)
         if place > size or kind == 3:

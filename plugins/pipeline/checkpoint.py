@@ -86,7 +86,8 @@ def _proof(evidence: CheckpointEvidence) -> str:
     """What a clean verdict rests on: `complete, contents unverified; step 2 (newest of 3), 24 arrays; slots mu 5/5`."""
     checkpoint = evidence.checkpoint
     contents = f"contents as in {evidence.digests.path}" if evidence.digests is not None else "contents unverified"
-    parts = [f"complete, {contents}"]
+    unstored = any(hole.kind == "unstored" for item in checkpoint.items for hole in item.holes)
+    parts = [f"complete{' but for chunks that may hold zeros' if unstored else ''}, {contents}"]
     counts = f"{len(checkpoint.arrays):,} arrays, {checkpoint.elements:,} elements"
     if checkpoint.steps:
         committed = [step for step in checkpoint.steps if step.state == "committed"]

@@ -58,7 +58,9 @@ optimizer = optax.multi_transform(
     {"first": optax.adam(1e-3), "second": optax.adamw(1e-3), "frozen": optax.set_to_zero()}, labels
 )
 train_state = TrainState.create(apply_fn=lambda *_: None, params=params, tx=optimizer)
-with ocp.CheckpointManager(OUT / "run", options=ocp.CheckpointManagerOptions(max_to_keep=2)) as manager:
+with ocp.CheckpointManager(
+    OUT / "run", options=ocp.CheckpointManagerOptions(max_to_keep=2), item_names=("state", "data")
+) as manager:
     for step in (100, 200, 300):
         data = ocp.args.JsonSave({"next_index": step})
         manager.save(step, args=ocp.args.Composite(state=ocp.args.StandardSave(train_state), data=data))

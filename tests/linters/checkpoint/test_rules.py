@@ -152,6 +152,12 @@ CASES: list[tuple[str, Change, str, Change]] = [
         "state/step is not all there: 1 of 1 chunks",
         {"holes": ()},
     ),
+    (
+        "CKP609",
+        {"holes": (Hole("unstored", "step", "1 of 1 chunks are not stored", "state/step"),)},
+        "state/step reads in part as the fill value",
+        {"holes": ()},
+    ),
     ("CKP610", {"absent_items": ("data",)}, "the item data was saved with this step", {"absent_items": ()}),
     (
         "CKP611",

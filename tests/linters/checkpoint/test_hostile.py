@@ -1,0 +1,238 @@
+"""Checkpoints from whoever wrote them: refused with a sentence, nothing outside the folder opened."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from contract_lint.contracts.errors import ContractLintError
+from contract_lint.linters.checkpoint.evidence import CheckpointEvidence
+from contract_lint.linters.checkpoint.judge import judge_checkpoint
+from contract_lint.linters.checkpoint.read import read_checkpoint
+
+ZARR = {
+    "chunks": [2],
+    "compressor": None,
+    "dtype": "<f4",
+    "fill_value": None,
+    "filters": None,
+    "order": "C",
+    "shape": [4],
+    "zarr_format": 2,
+}
+REGULAR = {"name": "regular", "configuration": {"chunk_shape": [2]}}
+ZARR3 = {
+    "zarr_format": 3,
+    "shape": [4],
+    "data_type": "float32",
+    "chunk_grid": REGULAR,
+    "chunk_key_encoding": {"name": "default"},
+    "codecs": [{"name": "bytes"}],
+}
+
+
+def tree(*paths: tuple[str, ...], **more: Any) -> dict[str, Any]:
+    entries = {
+        str(path): {
+            "key_metadata": [{"key": key, "key_type": 2} for key in path],
+            "value_metadata": {"value_type": "jax.Array", "skip_deserialize": False, "write_shape": [2]},
+        }
+        for path in paths
+    }
+    return {"tree_metadata": entries, "store_array_data_equal_to_fill_value": True} | more
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """An Orbax step by hand: one array of 4 elements in two chunks."""
+    root = tmp_path / "step"
+    (root / "a").mkdir(parents=True)
+    (root / "_METADATA").write_text(json.dumps(tree(("a",))))
+    (root / "a/.zarray").write_text(json.dumps(ZARR))
+    for chunk in ("0", "1"):
+        (root / "a" / chunk).write_bytes(bytes(8))
+    return root
+
+
+def refused(root: Path) -> str:
+    with pytest.raises(ContractLintError) as error:
+        read_checkpoint(root)
+    return str(error.value)
+
+
+def test_the_step_itself_is_whole(saved: Path) -> None:
+    assert judge_checkpoint(CheckpointEvidence(read_checkpoint(saved))) == []
+
+
+def _link(path: Path, to: str) -> None:
+    if path.is_file():
+        path.unlink()
+    path.symlink_to(to)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path.parent)  # the name of a socket has at most 107 bytes
+        made.bind(path.name)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda root: _link(root / "a/1", "/etc/passwd"), "step/a/1: is a symbolic link"),
+        (lambda root: _link(root / "_METADATA", "/etc/passwd"), "step/_METADATA: is a symbolic link"),
+        (lambda root: _link(root / "more", ".."), "step/more: is a symbolic link"),
+        (lambda root: os.mkfifo(root / "a/2"), "step/a/2: is neither a file nor a folder"),
+        (lambda root: _socket(root / "s"), "step/s: is neither a file nor a folder"),
+        (lambda root: (root / "a\x1b[2J").mkdir(), "holds a name that cannot be shown: 'a\\x1b[2J'"),
+        (lambda root: os.truncate(root / "_METADATA", 10 * 1024**3), "has 10.00 GiB: metadata has at most 64.00 MiB"),
+        (lambda root: os.truncate(root / "a/.zarray", 10 * 1024**3), "is too large for the metadata of one array"),
+    ],
+)
+def test_what_is_no_plain_small_file(saved: Path, change: Callable[[Path], object], said: str) -> None:
+    change(saved)
+    assert said in refused(saved)
+
+
+def test_a_folder_without_end(saved: Path) -> None:
+    (saved / "/".join("d" * 40)).mkdir(parents=True)
+    assert "lies deeper than 32 folders" in refused(saved)
+
+
+def test_links_beside_steps(saved: Path) -> None:
+    """`latest` is no step, and is left alone; a step that is a link is refused."""
+    root = saved.parent
+    saved.rename(root / "100")
+    (root / "latest").symlink_to("100")
+    assert read_checkpoint(root).step.folder == "100"
+    (root / "200").symlink_to("100")
+    assert "/200: is a symbolic link" in refused(root)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("_METADATA", "{", "step/_METADATA:1:2: is no JSON"),
+        ("_METADATA", '{\n "tree_metadata": {]}', "step/_METADATA:2:20: is no JSON"),
+        ("_METADATA", "[]", "is a list, not an object"),
+        ("_METADATA", "{}\udcff", "is no JSON"),
+        ("_METADATA", '{"a":' * 100_000, "is nested too deeply"),
+        ("_METADATA", '{"a": 1}', "has no `tree_metadata`"),
+        ("_METADATA", '{"tree_metadata": []}', "has no `tree_metadata`"),
+        ("_METADATA", '{"tree_metadata": {"x": 3}}', 'the entry "x" has no keys or no type'),
+        ("_METADATA", '{"tree_metadata": {"x": {"key_metadata": 3}}}', 'the entry "x" has no keys or no type'),
+        ("_CHECKPOINT_METADATA", "nul", "step/_CHECKPOINT_METADATA:1:1: is no JSON"),
+    ],
+)
+def test_metadata_that_is_damaged(saved: Path, file: str, text: str, said: str) -> None:
+    (saved / file).write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert said in refused(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"dtype": "|O"}, "step/a/.zarray: is an array of Python objects, which are not read"),
+        ({"dtype": [["f0", "<i4"]]}, '`dtype` is [["f0", "<i4"]], not a dtype of numbers'),
+        ({"dtype": "<U8"}, '`dtype` is "<U8", not a dtype of numbers'),
+        ({"dtype": None}, "`dtype` is null, not a dtype of numbers"),
+        ({"shape": [-1]}, "`shape` is [-1], not a list of sizes"),
+        ({"shape": 4}, "`shape` is 4, not a list of sizes"),
+        ({"shape": [2.0]}, "`shape` is [2.0], not a list of sizes"),
+        ({"shape": [1 << 62, 4]}, "no array is that large"),
+        ({"shape": [1] * 65}, "no array is that large"),
+        ({"chunks": [0]}, "chunks of [0] cannot cut an array of [4]"),
+        ({"chunks": [2, 2]}, "chunks of [2, 2] cannot cut an array of [4]"),
+        ({"dimension_separator": "../"}, 'the separator of chunks is "../"'),
+        ({"zarr_format": 9}, "`zarr_format` is 9, not 2"),
+    ],
+)
+def test_arrays_that_cannot_be(saved: Path, change: dict[str, Any], said: str) -> None:
+    (saved / "a/.zarray").write_text(json.dumps(ZARR | change))
+    assert said in refused(saved)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"data_type": "string"}, '`data_type` is "string", not a dtype of numbers'),
+        ({"data_type": {"name": "x"}}, "not a dtype of numbers"),
+        ({"chunk_grid": None}, "`chunk_grid` is null, not regular"),
+        ({"chunk_grid": REGULAR | {"configuration": 3}}, "`chunk_grid` has no configuration"),
+        ({"codecs": [{"name": "sharding_indexed"}]}, "`sharding_indexed` has no configuration"),
+        (
+            {"codecs": [{"name": "sharding_indexed", "configuration": {"chunk_shape": [3]}}]},
+            "chunks of [2] cannot be cut in parts of [3]",
+        ),
+    ],
+)
+def test_arrays_of_the_third_version_too(saved: Path, change: dict[str, Any], said: str) -> None:
+    (saved / "_METADATA").write_text(json.dumps(tree(("a",), use_zarr3=True)))
+    (saved / "a/zarr.json").write_text(json.dumps(ZARR3 | change))
+    assert said in refused(saved)
+
+
+def test_a_grid_larger_than_can_be_counted(saved: Path) -> None:
+    (saved / "a/.zarray").write_text(json.dumps(ZARR | {"shape": [1 << 40, 1 << 20], "chunks": [1, 1]}))
+    for chunk in ("0.0", "0.1", "0.3", f"{1 << 40}.0", "00.2", "0.2.0"):
+        (saved / "a" / chunk).write_bytes(bytes(4))
+    (hole, *_) = read_checkpoint(saved).items[0].holes
+    assert hole.kind == "absent" and "(first: 0.2)" in hole.what and f"{(1 << 60) - 3:,} of " in hole.what
+
+
+def test_chunks_that_need_not_be_stored(saved: Path) -> None:
+    (saved / "a/.zarray").write_text(json.dumps(ZARR | {"fill_value": 0}))
+    (saved / "a/1").unlink()
+    assert [hole.kind for hole in read_checkpoint(saved).items[0].holes] == ["absent"]
+    (saved / "_METADATA").write_text(json.dumps(tree(("a",), store_array_data_equal_to_fill_value=False)))
+    assert [hole.kind for hole in read_checkpoint(saved).items[0].holes] == ["unstored"]
+    (saved / "a/.zarray").write_text(json.dumps(ZARR))
+    assert [hole.kind for hole in read_checkpoint(saved).items[0].holes] == ["absent"]
+
+
+def test_a_name_that_leads_out_is_a_name(saved: Path) -> None:
+    (saved.parent / "secret").mkdir()
+    (saved.parent / "secret/.zarray").write_text("x")
+    (saved / "_METADATA").write_text(json.dumps(tree(("a",), ("../secret",), ("/etc/passwd",))))
+    found = judge_checkpoint(CheckpointEvidence(read_checkpoint(saved)))
+    assert [each.code for each in found] == ["CKP609"] and found[0].details["leaves"] == ["../secret", "/etc/passwd"]
+
+
+@pytest.mark.parametrize("prefix", ["../out/", "d/../../out/", "/etc/"])
+@pytest.mark.parametrize("kind", ["value", "btree_node"])
+def test_an_index_that_leads_out(saved: Path, prefix: str, kind: str) -> None:
+    """Written in memory, where any name goes, and copied to disk where its parts may lie."""
+    tensorstore = pytest.importorskip("tensorstore")
+    spec = {"driver": "ocdbt", "base": {"driver": "memory", "path": ""}, f"{kind}_data_prefix": prefix}
+    shared = tensorstore.Context()
+    store = tensorstore.KvStore.open(spec, context=shared).result()
+    store["a/.zarray"] = json.dumps(ZARR).encode() + b" " * 2000
+    memory = tensorstore.KvStore.open({"driver": "memory", "path": ""}, context=shared).result()
+    for key in memory.list().result():
+        name = key.decode()
+        if name.startswith(("manifest", "d/")) and ".." not in name:
+            (saved / name).parent.mkdir(exist_ok=True)
+            (saved / name).write_bytes(memory[key])
+    assert f'the index leads out of the checkpoint: "{prefix}' in refused(saved)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 100, b"\x0c\xdb\x3a\x2a" + b"\xff" * 200])
+def test_a_manifest_that_is_damaged(saved: Path, damage: bytes) -> None:
+    pytest.importorskip("tensorstore")
+    (saved / "manifest.ocdbt").write_bytes(damage)
+    assert "step/manifest.ocdbt: is a damaged manifest" in refused(saved)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable to root")
+@pytest.mark.parametrize("name", ["a", "_METADATA"])
+def test_what_cannot_be_read(saved: Path, name: str) -> None:
+    (saved / name).chmod(0)
+    try:
+        assert f"step/{name}: cannot be read" in refused(saved)
+    finally:
+        (saved / name).chmod(0o700)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-NORMAL, UNIFORM, NEAR = 3.0, 1.8, 0.25
-"""Fourth moment over the square of the second: of a normal, of a uniform distribution, and how near counts."""
+SHAPES = {"normal": 3.0, "truncated normal": 2.36, "uniform": 1.8}
+"""Fourth moment over the square of the second, of what initialisers draw from; truncated at two standard deviations."""
+NEAR = 0.3
+"""How near to one of them counts."""
 
 
 def described(array: np.ndarray) -> str:
     """`zeros`, `ones`, `constant 0.1`, `normal 0.088` or `uniform 0.5` (its standard deviation), else `drawn 0.05`.
 
-    Two digits: a parameter of a few thousand numbers shows no more of what it was drawn from.
+    Two digits: a parameter of a few thousand numbers shows no more of what it was drawn from, and one of fewer not even
+    from what: the fourth moment of n normal numbers is off by about sqrt(24 / n).
     """
     wide = array.astype(np.float64).ravel()
     if not wide.size:
@@ -21,8 +24,7 @@ def described(array: np.ndarray) -> str:
     centred = wide - wide.mean()
     variance = float(np.mean(np.square(centred)))
     shape = float(np.mean(centred**4)) / variance**2 if variance else 0.0
-    # The fourth moment of n normal numbers is off by about sqrt(24 / n).
-    near = max(NEAR, 2 * (24 / wide.size) ** 0.5)
-    kind = "normal" if abs(shape - NORMAL) <= near else "uniform" if abs(shape - UNIFORM) <= near else "drawn"
+    kind = min(SHAPES, key=lambda name: abs(shape - SHAPES[name]))
+    told = 3 * (24 / wide.size) ** 0.5 <= NEAR and abs(shape - SHAPES[kind]) <= NEAR
     around = f" around {wide.mean():.2g}" if abs(wide.mean()) > 5 * (variance / wide.size) ** 0.5 else ""
-    return f"{kind} {variance**0.5:.2g}{around}"
+    return f"{kind if told else 'drawn'} {variance**0.5:.2g}{around}"

@@ -290,27 +290,27 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
-def compatible(faults: list[Fault]) -> list[Fault]:
+def compatible(faults: list[Fault], good: str = GOOD) -> list[Fault]:
     """The faults, without those that edit text an earlier one edits."""
     kept: list[Fault] = []
     spans: list[tuple[int, int]] = []
     for fault in faults:
-        own = [(GOOD.index(old), GOOD.index(old) + len(old)) for old, _ in fault.edits]
+        own = [(good.index(old), good.index(old) + len(old)) for old, _ in fault.edits]
         if all(end <= start_ or end_ <= start for start, end in own for start_, end_ in spans):
             kept.append(fault)
             spans += own
     return kept
 
 
-def plant(faults: list[Fault]) -> str:
-    """GOOD with the faults in it. Every edited text must stand in GOOD once."""
-    edits = sorted((GOOD.index(old), old, new) for fault in faults for old, new in fault.edits)
+def plant(faults: list[Fault], good: str = GOOD) -> str:
+    """A good contract with the faults in it. Every edited text must stand in it once."""
+    edits = sorted((good.index(old), old, new) for fault in faults for old, new in fault.edits)
     text, position = "", 0
     for start, old, new in edits:
-        assert GOOD.count(old) == 1, old
-        text += GOOD[position:start] + new
+        assert good.count(old) == 1, old
+        text += good[position:start] + new
         position = start + len(old)
-    return text + GOOD[position:]
+    return text + good[position:]
 
 
 def place(text: str, at: str) -> tuple[int, int]:

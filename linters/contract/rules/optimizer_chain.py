@@ -49,7 +49,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
     view = View(loaded)
     chain = [str(item.get("kind")) for _, item in view.items("optimizer", "chain") if isinstance(item, dict)]
     name = view.text("optimizer", "name") or "adamw"
-    if not chain or name not in DIRECTION:
+    if not chain or name not in DIRECTION or not KNOWN.issuperset(chain):
         return
     for problem, expected in _problems(chain, name):
         yield view.finding(
@@ -65,19 +65,20 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
 DIRECTION: dict[str, str | None] = {"adamw": "scale_by_adam", "adam": "scale_by_adam", "momentum": "trace", "sgd": None}
 """Optimizer -> the transformation that makes its direction."""
 DECAY, RATE = "add_decayed_weights", "scale_by_learning_rate"
+KNOWN = {"reduce", "clip_by_global_norm", "scale_by_adam", "trace", DECAY, RATE}
 
 
 def _problems(chain: list[str], name: str) -> Iterable[tuple[str, str]]:
     direction = DIRECTION[name]
+    others = [kind for kind in ("scale_by_adam", "trace") if kind in chain and kind != direction]
     for kind in dict.fromkeys(chain):
         if chain.count(kind) > 1:
             yield f"`{kind}` stands {chain.count(kind)} times in the chain", "once"
     for kind in ("reduce", RATE, *((direction,) if direction else ()), *((DECAY,) if name == "adamw" else ())):
-        if kind not in chain:
+        if kind not in chain and not (kind == direction and others):
             yield f"{name} has no `{kind}` in its chain", kind
-    for kind in ("scale_by_adam", "trace"):
-        if kind in chain and kind != direction:
-            yield f"{name} has `{kind}` in its chain", f"{direction or 'no direction of its own'}"
+    for kind in others:
+        yield f"{name} has `{kind}` in its chain", direction or "no direction of its own"
     if name != "adamw" and DECAY in chain:
         yield f"{name} has `{DECAY}` in its chain", "adamw, or no decay"
     if direction in chain and DECAY in chain and chain.index(DECAY) < chain.index(direction):

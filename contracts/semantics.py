@@ -112,6 +112,8 @@ class SemanticsFacts(Fact):
     accumulations: list[AccumulationFact] = Field(default_factory=list)
     accumulators: list[str] = Field(default_factory=list)
     metrics: dict[str, float] = Field(default_factory=dict)
+    unread: list[str] = Field(default_factory=list, description="Keys of build arguments that nobody read.")
+    missed: list[str] = Field(default_factory=list, description="Keys that were asked for and are not there.")
     update: UpdateFact | None = None
     draws: DrawsFact | None = None
     not_judged: list[NotCompared] = Field(default_factory=list)

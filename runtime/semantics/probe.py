@@ -34,6 +34,7 @@ from .inputs import Inputs, inputs_of, nudged, uneven
 from .request import ProbeRequest
 from .terms import TermFunctions, Vector, inner
 from .update import Adam, first_update
+from .watched import missed, unread, watched
 
 
 class TooNarrow(Exception):
@@ -119,6 +120,8 @@ class _Probe:
             terms=whole.sums,
             accumulations=found,
             accumulators=own,
+            unread=list(unread(self.args)),
+            missed=list(missed(self.args)),
             metrics=metrics,
             update=update,
             draws=drawn,
@@ -148,9 +151,11 @@ class _Probe:
 
     @cached_property
     def args(self) -> dict[str, Any]:
+        """The build arguments in the compared precision; mappings among them notice what is read."""
         step = self.request.step
         given = {**step.args, **step.reference_args}
-        return {**widened(given), **widened_defaults(self.builder, given)} if self.request.wide else given
+        wide = {**widened(given), **widened_defaults(self.builder, given)} if self.request.wide else given
+        return {name: watched(value) for name, value in wide.items()}
 
     def _built(self, count: int, mesh: Mesh | None, **more: Any) -> NormalisedStep:
         argument = self.request.step.accumulation_arg

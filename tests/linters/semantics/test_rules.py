@@ -134,6 +134,10 @@ BAD = {
         lambda: facts(draws=DrawsFact(random=True, microbatches=0.0, steps=0.5)),
         "all microbatches of a step",
     ),
+    "unread-build-argument": (
+        lambda: facts(unread=["config.training.num_epoch"], missed=["config.training.num_epochs"]),
+        "never reads `config.training.num_epoch`",
+    ),
     "metric-value": (
         lambda: facts(metrics={"loss": 2 * facts().metrics["loss"]}),
         "it is added up over microbatches without a division by their number",

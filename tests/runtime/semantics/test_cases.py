@@ -32,6 +32,7 @@ FOLDERS = {
     "03": "03_rng_same_key_per_microbatch",
     "08": "08_padding_in_denominator",
     "14": "14_bf16_accumulator",
+    "15": "15_config_key_ignored",
 }
 TOKENS = "normaliser: global_valid_tokens, metric: token_mean"
 CONTRACTS = {
@@ -42,6 +43,7 @@ CONTRACTS = {
     "03": f"objective: {{ terms: [{{ name: square, weight: 1.0, {TOKENS} }}] }}\n"
     "rng: { root: { seed: 0 }, streams: { dropout: [step, microbatch] } }",
     "08": f"objective: {{ terms: [{{ name: xent, weight: 1.0, {TOKENS} }}] }}",
+    "15": f"objective: {{ terms: [{{ name: square, weight: 1.0, {TOKENS} }}] }}",
     "14": "objective: { terms: [{ name: sum, weight: 1.0, normaliser: none, metric: sum }] }",
 }
 FOUND = {
@@ -70,6 +72,8 @@ def numbers(case: str, variant: str) -> dict[str, Any]:
         return {"x": np.asarray(made["xs"], np.float64)}
     if case == "08":
         return {"losses": made["ce"], "mask": made["m"]}
+    if case == "15":
+        return {"config": made["cfg"]}
     return {"g": np.asarray(made["gs"]).astype(np.float64)}
 
 
@@ -83,8 +87,10 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Se
     for case in FOLDERS:
         for variant in ("bad", "good"):
             data = folder / f"{case}-{variant}.npz"
-            np.savez(data, **numbers(case, variant))
-            asked.append((case, variant == "bad", str(data)))
+            made = numbers(case, variant)
+            more = {name: made.pop(name) for name in ("config",) if name in made}
+            np.savez(data, **made)
+            asked.append((case, variant == "bad", str(data), more))
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
     environment |= {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
     done = subprocess.run(
@@ -96,7 +102,7 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Se
     )
     assert done.returncode == 0, done.stderr[-4000:]
     facts = [SemanticsFacts.model_validate(each) for each in json.loads(done.stdout.splitlines()[-1])]
-    return {(case, "bad" if bad else "good"): each for (case, bad, _), each in zip(asked, facts, strict=True)}
+    return {(case, "bad" if bad else "good"): each for (case, bad, *_), each in zip(asked, facts, strict=True)}
 
 
 def judged(folder: Path, case: str, facts: SemanticsFacts) -> list[Any]:
@@ -122,12 +128,25 @@ def judged(folder: Path, case: str, facts: SemanticsFacts) -> list[Any]:
     return [finding for finding in found if finding.is_root]
 
 
-@pytest.mark.parametrize("case", FOLDERS)
+@pytest.mark.parametrize("case", FOUND)
 def test_the_bad_twin_is_found(case: str, probes: dict[tuple[str, str], SemanticsFacts], tmp_path: Path) -> None:
     name, key, says = FOUND[case]
     found = judged(tmp_path, case, probes[case, "bad"])
     assert [finding.name for finding in found] == [name], [finding.message for finding in found]
     assert found[0].key == key and says in found[0].message
+
+
+def test_every_key_that_nobody_reads_is_found(probes: dict[tuple[str, str], SemanticsFacts], tmp_path: Path) -> None:
+    found = judged(tmp_path, "15", probes["15", "bad"])
+    assert {finding.name for finding in found} == {"unread-build-argument"}
+    keys = {str(finding.key).removeprefix("step.train.args."): finding.expected for finding in found}
+    assert set(keys) == {
+        "config.learning_rate",
+        "config.training.num_epoch",
+        "config.training.num-epochs",
+        "config.moe.z_loss",
+    }
+    assert keys["config.training.num_epoch"] == keys["config.training.num-epochs"] == "num_epochs"
 
 
 @pytest.mark.parametrize("case", FOLDERS)

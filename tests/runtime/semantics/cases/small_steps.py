@@ -157,7 +157,27 @@ def narrow(data, fault, microbatches):
     return _step({"w": np.ones((), np.float32)}, batch, loss_and_grads, loss_terms)
 
 
+def configured(data, fault, microbatches, config):
+    """A step of a configuration; the dense path reads no mixture of experts."""
+    layers, width = config["model"]["layers"], config["model"]["embed"]
+    rate = config.get("optimizer", {}).get("learning_rate", 1e-3)
+    epochs = config["training"].get("num_epochs", 1)
+    batch = {"x": np.ones((4, width)), "mask": np.ones(4)}
+
+    def summed(params, batch):
+        return epochs * jnp.sum(jnp.square(batch["x"] @ params["w"].sum(axis=0)) * batch["mask"])
+
+    def loss_and_grads(state, batch):
+        return jax.value_and_grad(lambda p: summed(p, batch) / jnp.sum(batch["mask"]))(state["params"])
+
+    def loss_terms(state, batch):
+        return {"square": (summed(state["params"], batch), jnp.sum(batch["mask"]))}
+
+    return _step({"w": np.ones((layers, width))}, batch, loss_and_grads, loss_terms, rate)
+
+
 CASES = {
+    "15": configured,
     "01": regression,
     "02": balanced,
     "03": dropped,

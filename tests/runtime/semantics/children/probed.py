@@ -1,4 +1,5 @@
-"""Probes steps of `cases/small_steps.py` in one process, in float64: REQUESTS is a JSON list of [case, fault, data].
+"""Probes steps of `cases/small_steps.py` in one process, in float64: REQUESTS is a JSON list of
+[case, fault, data, further build arguments].
 
 The last line of output is a JSON list of SemanticsFacts.
 """
@@ -22,14 +23,14 @@ MORE = {"03": {"rate": 0.1}}
 chosen = target("cpu:1")
 chosen.configure()
 found = []
-for case, fault, data in json.loads(sys.argv[1]):
+for case, fault, data, more in json.loads(sys.argv[1]):
     count = MICROBATCHES.get(case, 4)
     args = {"case": case, "fault": fault, "data": data, "microbatches": count}
     step = StepRequest(
         name="train",
         entry="small_steps:build",
         path=[str(CASES)],
-        args=args | MORE.get(case, {}),
+        args=args | MORE.get(case, {}) | more,
         reference_args={"rate": 0.0} if case == "03" else {},
         accumulation_arg="microbatches",
     )

@@ -7,11 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 
+from ...contracts.manifest import MeshFact
 from ...contracts.target_name import TargetName
 
 # jax numbers the devices of several slices from 100,000 times the slice's number, counted from one.
 _SLICE_STRIDE = 100_000
+PARTS = {"cuda": "hosts"}
+"""What the network joins, by platform, where it is not slices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,23 @@ def place(target: TargetName, device: int) -> Place:
         local, coordinate = divmod(local, size)
         chip.append(coordinate)
     return Place(part, tuple(chip), core)
+
+
+def parts_along(target: TargetName, mesh: MeshFact) -> dict[str, int]:
+    """Axis of a mesh -> slices or hosts that its devices lie in, where that is more than one.
+
+    Devices tell it by their numbers; of a target of one part, and of a mesh without numbers, what was asked for stands.
+    """
+    if target.groups < 2 or len(mesh.device_ids) != prod(mesh.axes.values()):
+        return dict(mesh.dcn)
+    parts = [place(target, device).part for device in mesh.device_ids]
+    found: dict[str, int] = {}
+    stride = len(parts)
+    for axis, size in mesh.axes.items():
+        block, stride = stride, stride // size
+        starts = (begin + at for begin in range(0, len(parts), block) for at in range(stride))
+        found[axis] = max(len({parts[at] for at in range(start, start + block, stride)}) for start in starts)
+    return {axis: count for axis, count in found.items() if count > 1}
 
 
 @lru_cache(maxsize=4096)

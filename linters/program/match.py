@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Literal
 
@@ -16,11 +17,14 @@ from ...contracts.errors import ContractLintError
 from ...contracts.model import AllowedCollective, as_axes
 from ...contracts.plan import PlannedCollective, without_allowed
 from ...hlo_tools.collectives import Collective, Total
+from ...hlo_tools.shape import BITS
+from ...hlo_tools.transfers import nearest
 from ..evidence import StepEvidence
 from .allowances import misfitting, nearly_allows
 
 Group = tuple[str, tuple[str, ...]]
-Problem = Literal["unplanned", "missing", "size", "moved", "not allowed"]
+Problem = Literal["unplanned", "missing", "size", "bytes", "moved", "not allowed"]
+"""bytes: as many executions and elements as promised, which send other bytes."""
 
 MAX_LINES_TO_COMBINE = 24
 
@@ -33,6 +37,7 @@ class Promise:
     elements: int | None
     key: str
     terms: tuple[tuple[int, int], ...] = ()
+    ring_bytes: int | None = None
     explanation: tuple[str, ...] = ()
 
 
@@ -52,8 +57,13 @@ class Difference:
     allowance: int | None = None
 
     @property
-    def ring_bytes(self) -> int:
-        return sum(int(row.ring_bytes) for row in self.rows)
+    def beyond(self) -> dict[str, int]:
+        """Executions and elements beyond the promise, negative where there are fewer."""
+        count, elements = (self.promised.count, self.promised.elements) if self.promised is not None else (0, 0)
+        return {
+            "executions_beyond": self.count - count,
+            "elements_beyond": 0 if elements is None else self.elements - elements,
+        }
 
 
 def promises(evidence: StepEvidence) -> dict[Group, Promise] | None:
@@ -65,7 +75,9 @@ def promises(evidence: StepEvidence) -> dict[Group, Promise] | None:
         return _closed_form(evidence)
     order = list(evidence.mesh.axes) if evidence.mesh is not None else []
     return {
-        (row.kind, _ordered(as_axes(row.axes), order)): Promise(row.count, row.elements, f"collectives.expect[{index}]")
+        (row.kind, _ordered(as_axes(row.axes), order)): Promise(
+            row.count, row.elements, f"collectives.expect[{index}]", ring_bytes=row.ring_bytes
+        )
         for index, row in enumerate(section.expect)
     }
 
@@ -139,8 +151,19 @@ def row_axes(row: Collective | Total) -> tuple[str, ...]:
 def agrees(promise: Promise, rows: Iterable[Collective]) -> bool:
     """Whether the rows that no allowance takes are what was promised for their kind and axes."""
     rows = list(rows)
+    return _as_many(promise, rows) and promise.ring_bytes in (None, sent(rows))
+
+
+def _as_many(promise: Promise, rows: list[Collective]) -> bool:
     same_count = sum(row.count for row in rows) == promise.count
     return same_count and (promise.elements is None or sum(row.elements for row in rows) == promise.elements)
+
+
+def sent(rows: Iterable[Collective]) -> int:
+    """Bytes that one device sends for these rows in a step."""
+    return nearest(
+        sum((Fraction(row.ring_bytes) if row.ring_exact is None else row.ring_exact for row in rows), Fraction())
+    )
 
 
 def _compare(group: Group, promise: Promise | None, rows: list[Collective]) -> Difference | None:
@@ -151,6 +174,8 @@ def _compare(group: Group, promise: Promise | None, rows: list[Collective]) -> D
         return Difference("unplanned", kind, axes, None, count, elements, tuple(rows)) if rows else None
     if agrees(promise, rows):
         return None
+    if rows and _as_many(promise, rows):
+        return Difference("bytes", kind, axes, promise, count, elements, tuple(_widest(rows)))
     if not rows:
         return Difference("missing", kind, axes, promise, 0, 0, ())
     more = count - promise.count
@@ -164,6 +189,13 @@ def _compare(group: Group, promise: Promise | None, rows: list[Collective]) -> D
     if more <= 0 and larger <= 0 and more < 0:
         return Difference("missing", kind, axes, promise, count, elements, ())
     return Difference("size", kind, axes, promise, count, elements, culprits)
+
+
+def _widest(rows: list[Collective]) -> list[Collective]:
+    """The rows of floats that are wider than others; all rows where no width stands out."""
+    bits = [BITS.get(row.dtype, 0) if row.dtype.startswith(("f", "bf")) else 0 for row in rows]
+    wide = [row for row, width in zip(rows, bits, strict=True) if width == max(bits)]
+    return wide if len({width for width in bits if width}) > 1 else rows
 
 
 def _culprits(promise: Promise, rows: list[Collective], more: int, larger: int) -> list[Collective]:

@@ -33,7 +33,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
     "MEM207": SHAPE + PLACEMENT + ("MEM204", "JIT203", *GRAPH, *COLLECTIVE, "MEM209", "MEM210"),
     "SHD204": SHAPE + PLACEMENT + (*GRAPH, "SHD208"),
     "SHD205": SHAPE + PLACEMENT + (*GRAPH, "SHD208", "SHD204", "SHD207"),
-    "SHD206": SHAPE + PLACEMENT + (*GRAPH, "SHD208", "SHD204", "SHD207"),
+    "SHD206": SHAPE + PLACEMENT + (*GRAPH, "SHD208", "SHD204", "SHD207", "NUM203", "NUM201"),
     "SHD207": SHAPE + PLACEMENT + GRAPH,
     "SHD213": SHAPE + PLACEMENT + GRAPH,
     "SHD208": SHAPE + PLACEMENT + GRAPH,
@@ -66,17 +66,23 @@ LIMITS = ("MEM202", "MEM203", "MEM206", "MEM207", "MEM208", "MEM210", "SHD216")
 """Limits that the contract or the device sets: one that is not kept is new even where its cause has been accepted."""
 
 
+PROMISED = ("SHD204", "SHD205", "SHD206", "SHD207")
+"""Collectives that are not as promised: an accepted cause explains only what it accounts for to the element."""
+
+
 def fold(findings: Iterable[Finding], accepted: Callable[[Finding], bool] = lambda _: False) -> list[Finding]:
     """The findings of one step on one target, each consequence pointing at its root.
 
-    `accepted` says which findings a team has accepted; these explain no broken limit.
+    `accepted` says which findings a team has accepted; these explain no broken limit, and of broken promises only those
+    that accepted repetitions make up exactly.
     """
     found = list(findings)
     parents = {index: _cause(finding, found) for index, finding in enumerate(found)}
     known = {index for index, finding in enumerate(found) if accepted(finding)}
     settled = {index for index in parents if index in known or _root(index, parents) in known}
     for index, finding in enumerate(found):
-        if settled and finding.code in LIMITS:
+        by_promise = finding.code in PROMISED and not _accounted_for(finding, found, settled)
+        if settled and (finding.code in LIMITS or by_promise):
             parents[index] = _cause(finding, found, settled)
     roots = {index: _root(index, parents) for index in parents}
     return [
@@ -118,6 +124,14 @@ def _cause(finding: Finding, found: list[Finding], settled: Set[int] = frozenset
 def _concerns(finding: Finding, other: Finding) -> bool:
     """Whether a collective explains the other: what is no collective itself may follow from any."""
     return finding.code not in COLLECTIVE or _same_group(finding, other) or _same_line(finding, other)
+
+
+def _accounted_for(finding: Finding, found: list[Finding], settled: Set[int]) -> bool:
+    """Whether accepted repetitions of the same kind and axes are all that the promise is exceeded by."""
+    again = [found[i] for i in settled if found[i].code in OWN_GROUP and _same_group(finding, found[i])]
+    made_up = tuple(sum(int(other.details.get(what, 0)) for other in again) for what in ("executions", "elements"))
+    beyond = tuple(finding.details.get(f"{what}_beyond") for what in ("executions", "elements"))
+    return bool(again) and made_up == beyond
 
 
 def _related(finding: Finding, other: Finding) -> bool:

@@ -2,7 +2,7 @@
 
 ## What it does
 Reports each kind and set of mesh axes where executions and elements differ from the promise in opposite directions,
-or where only the elements differ.
+or where only the elements differ, or only the bytes that they send (`ring_bytes`, where the contract promises them).
 
 ## Why is this bad?
 The same number of collectives over other sizes means that other tensors travel: a gather in the wrong layout, a
@@ -28,34 +28,49 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ....contracts.plan import without_allowed
 from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
-from ..match import differences, same_kind
+from ..match import Difference, differences, row_axes, same_kind, sent
 from ..wording import axes_text, cost_text, frame_apart, place_at, total_text
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
     for difference in differences(evidence):
         promise = difference.promised
-        if difference.problem != "size" or promise is None:
+        if difference.problem not in ("size", "bytes") or promise is None:
             continue
+        expected = total_text(promise.count, promise.elements)
+        found = total_text(difference.count, difference.elements)
+        advice = "compare the shapes at these lines with the promise"
+        verb = "has"
+        if difference.problem == "bytes":
+            verb, expected, found = "sends", f"{promise.ring_bytes:,} bytes", f"{_sent(evidence, difference):,} bytes"
+            advice = "as many elements travel as promised: look at their dtype, or at how many devices a group has"
         one_line = len({row.source for row in difference.rows}) == 1
         location = place_at(frame_apart(difference.rows, same_kind(evidence, difference))) if one_line else None
         yield RULE.finding(
-            f"{difference.kind} over {axes_text(difference.axes)} has "
-            f"{total_text(difference.count, difference.elements)}, "
-            f"promised {total_text(promise.count, promise.elements)}",
+            f"{difference.kind} over {axes_text(difference.axes)} {verb} {found}, promised {expected}",
             subject=f"{difference.kind}:{','.join(difference.axes)}",
             location=location or evidence.place(promise.key),
             key=promise.key,
-            expected=total_text(promise.count, promise.elements),
-            found=total_text(difference.count, difference.elements),
+            expected=expected,
+            found=found,
             evidence=shown(f"{row.name}: {row.dtype}, {cost_text([row])}, at {row.source}" for row in difference.rows)
             + promise.explanation,
-            help="compare the shapes at these lines with the promise",
-            details={"kind": difference.kind, "axes": list(difference.axes)},
+            help=advice,
+            details={"kind": difference.kind, "axes": list(difference.axes)} | difference.beyond,
         )
+
+
+def _sent(evidence: StepEvidence, difference: Difference) -> int:
+    """What all collectives of the kind and axes send, not only those at fault."""
+    ledger = evidence.partitioned
+    rows = ledger.rows if ledger is not None else []
+    allowed = evidence.contract.collectives.allow if evidence.contract.collectives is not None else []
+    kept = without_allowed(rows, allowed).kept
+    return sent(row for row in kept if (row.kind, row_axes(row)) == (difference.kind, difference.axes))
 
 
 RULE = Rule(

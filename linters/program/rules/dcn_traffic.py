@@ -37,6 +37,7 @@ from ....contracts.finding import Finding
 from ....contracts.model import format_bytes
 from ....contracts.target_name import parse_target
 from ....hlo_tools.collectives import Collective
+from ....hlo_tools.roofline.fabric import PARTS
 from ....hlo_tools.roofline.wires import between_parts
 from ...cut import shown
 from ...evidence import StepEvidence
@@ -45,7 +46,6 @@ from ..match import row_axes
 from ..wording import axes_text, frame_apart, name_at, place_at
 
 KEY = "collectives.dcn_max"
-PARTS = {"cuda": "hosts"}
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:

@@ -59,7 +59,13 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             found="two",
             evidence=(f"{first.name} at {_place(first)}", f"{again.name} at {_place(again)}"),
             help="gather or reduce the value once and use the result twice",
-            details={"kind": again.kind, "axes": list(row_axes(again)), "ring_bytes": int(again.ring_bytes)},
+            details={
+                "kind": again.kind,
+                "axes": list(row_axes(again)),
+                "ring_bytes": int(again.ring_bytes),
+                "executions": again.count,
+                "elements": again.elements,
+            },
         )
 
 

@@ -52,7 +52,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             found=instead or total_text(difference.count, difference.elements),
             evidence=promise.explanation,
             help="find the reduction or gather that the step lost, or correct the promise",
-            details={"kind": difference.kind, "axes": list(difference.axes)},
+            details={"kind": difference.kind, "axes": list(difference.axes)} | difference.beyond,
         )
 
 

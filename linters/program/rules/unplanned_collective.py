@@ -65,7 +65,8 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
                     "axes": list(difference.axes),
                     "asked": any(is_asked_for(evidence, row) for row in rows),
                     "ring_bytes": sum(int(row.ring_bytes) for row in rows),
-                },
+                }
+                | difference.beyond,
             )
 
 

@@ -53,7 +53,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     promised = dict(_promised(evidence))
     if not promised:
         return
-    differing = {(each.kind, each.axes) for each in differences(evidence)}
+    differing = {(each.kind, each.axes) for each in differences(evidence) if each.problem != "bytes"}
     found: dict[Group, list[Collective]] = defaultdict(list)
     for row in without_allowed(ledger.rows, section.allow).kept:
         found[row.kind, row_axes(row)].append(row)

@@ -36,6 +36,8 @@ from collections.abc import Iterable, Mapping
 
 from ....contracts.finding import Finding
 from ....contracts.manifest import Leaf
+from ....contracts.target_name import TargetName, parse_target
+from ....hlo_tools.roofline.fabric import PARTS, parts_along
 from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
@@ -45,12 +47,13 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     section, mesh = evidence.mesh_section, evidence.mesh
     if section is None or (mesh is None and evidence.facts.error is not None):
         return
-    promised = _text(section.axes, section.dcn)
-    found = "no mesh" if mesh is None else _text(mesh.axes, mesh.dcn)
+    target = parse_target(evidence.target)
+    promised = _text(target, section.axes, section.dcn)
+    found = "no mesh" if mesh is None else _text(target, mesh.axes, parts_along(target, mesh))
     unplaced: tuple[str, ...] = ()
     advice = "make the capture again, or build the step on the mesh that it is given"
     if mesh is not None and _is_alone(evidence):
-        found = _text({}, {})
+        found = _text(target, {}, {})
         unplaced = shown(f"{_name(leaf)}: placed nowhere" for leaf in evidence.facts.arguments if leaf.asked is None)
         advice = (
             "give the arguments of the step a sharding on the mesh that `build` gets: "
@@ -83,11 +86,11 @@ def _name(leaf: Leaf) -> str:
     return f"{leaf.argument}/{leaf.path}" if leaf.path else leaf.argument
 
 
-def _text(axes: Mapping[str, int], dcn: Mapping[str, int]) -> str:
+def _text(target: TargetName, axes: Mapping[str, int], dcn: Mapping[str, int]) -> str:
     """Axes in order, outermost first: another order is another placement of the devices."""
     inner = " x ".join(f"{axis}={size}" for axis, size in axes.items() if size > 1) or "one device"
     outer = ", ".join(f"{axis}={size}" for axis, size in sorted(dcn.items()) if size > 1)
-    return f"{inner} (across slices: {outer})" if outer else inner
+    return f"{inner} (across {PARTS.get(target.platform, 'slices')}: {outer})" if outer else inner
 
 
 RULE = Rule(code="SHD214", name="mesh-mismatch", severity="error", evidence="trace", doc=__doc__ or "", check=check)

@@ -14,6 +14,7 @@ from ....contracts.target_name import parse_target
 from ....hlo_tools.canonical import canonical
 from ....hlo_tools.capture import Capture, StepCapture
 from ....hlo_tools.memory import memory
+from ....hlo_tools.roofline.fabric import parts_along
 from ....hlo_tools.tensors import Tensor, TensorLedger, tensors
 from ....linters.cut import in_a_line
 from ....linters.trace.rules.remat_policy import remat_of
@@ -80,7 +81,8 @@ class _Sections:
         if mesh is None:
             return None
         axes = mesh.axes if self.whole_mesh else {name: size for name, size in mesh.axes.items() if size > 1}
-        return {"axes": dict(axes or mesh.axes)} | ({"dcn": dict(mesh.dcn)} if mesh.dcn else {})
+        across = parts_along(parse_target(self.capture.manifest.provenance.target), mesh)
+        return {"axes": dict(axes or mesh.axes)} | ({"dcn": across} if across else {})
 
     def dtypes(self) -> dict[str, str] | None:
         """Only where every role has one dtype: a half-written section would promise the defaults for the rest."""
@@ -90,7 +92,7 @@ class _Sections:
         moments = {row.dtype for row in self.ledger.of("optimizer_slot") if _is_float(row.dtype)} or masters
         by_role = {
             "master": masters,
-            "compute": {name for dot in dots for name in (dot.lhs, dot.rhs)},
+            "compute": _compute({(dot.lhs, dot.rhs) for dot in dots}),
             "moments": moments,
         }
         mixed = {role: found for role, found in by_role.items() if len(found) != 1}
@@ -171,6 +173,7 @@ class _Sections:
                 self.notes.append(f"collectives: {total.kind} runs {total.count} times over no set of mesh axes")
                 continue
             row = {"kind": total.kind, "axes": list(total.axes), "count": total.count, "elements": total.elements}
+            row["ring_bytes"] = total.ring_bytes
             places = [each.source for each in ledger.rows if (each.kind, each.axes) == (total.kind, total.axes)]
             expect.append(row | {"review": f"{REVIEW}{_at(places)}"})
         return {"expect": expect}
@@ -180,6 +183,15 @@ class _Sections:
         mesh = self.capture.manifest.mesh
         sizes = mesh.axes if mesh is not None else {}
         return None if row.spec is None else tuple(tuple(a for a in axes if sizes.get(a) != 1) for axes in row.spec)
+
+
+def _compute(products: set[tuple[str, str]]) -> set[str]:
+    """The dtype that every matrix product has on one side at least; all dtypes where there is none.
+
+    The transpose of a product with a wide result has one wide operand, and is no wide product.
+    """
+    common = set.intersection(*map(set, products)) if products else set()
+    return common if len(common) == 1 else {name for pair in products for name in pair}
 
 
 def _with_model(data: dict[str, Any], target: str, sections: _Sections) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from contract_lint.contracts.finding import Finding
 from contract_lint.linters.verdict.causes import fold
 
 
-def finding(code: str) -> Finding:
-    details = {"kind": "all-gather", "axes": ["fsdp"]}
+def finding(code: str, **more: int) -> Finding:
+    details = {"kind": "all-gather", "axes": ["fsdp"]} | more
     return Finding(code=code, name=code.lower(), severity="error", message="m", subject=code, details=details)
 
 
@@ -39,3 +40,31 @@ def test_what_follows_from_an_accepted_cause_explains_it_no_more() -> None:
 
 def test_what_is_no_limit_is_accepted_with_its_cause() -> None:
     assert causes("SHD208", "SHD211", accepted=("SHD208",))["SHD211"] == "SHD208"
+
+
+def promise(beyond: tuple[int, int], accepted: bool, repeated: tuple[int, int] = (2, 64)) -> str | None:
+    """The cause of a promise that is exceeded by so many executions and elements, beside a repeated collective."""
+    found = fold(
+        [
+            finding("SHD208", executions=repeated[0], elements=repeated[1]),
+            finding("SHD206", executions_beyond=beyond[0], elements_beyond=beyond[1]),
+        ],
+        lambda each: accepted and each.code == "SHD208",
+    )
+    return found[1].caused_by
+
+
+def test_an_accepted_repetition_explains_what_it_adds() -> None:
+    assert promise((2, 64), accepted=True) is not None
+
+
+@pytest.mark.parametrize("beyond", [(-6, -192), (2, 65), (3, 64), (0, 64)])
+def test_an_accepted_repetition_hides_no_other_broken_promise(beyond: tuple[int, int]) -> None:
+    assert promise(beyond, accepted=False) is not None
+    assert promise(beyond, accepted=True) is None
+
+
+@pytest.mark.parametrize("code", ["SHD204", "SHD205", "SHD206", "SHD207"])
+def test_an_accepted_placement_hides_no_broken_promise(code: str) -> None:
+    assert causes("SHD202", code)[code] == "SHD202"
+    assert causes("SHD202", code, accepted=("SHD202",))[code] is None

@@ -117,6 +117,9 @@ def build(
         zero = (jnp.zeros((), master), jax.tree.map(jnp.zeros_like, params))
         return jax.lax.scan(accumulate, zero, jax.tree.map(split, batch))[0]
 
+    def loss_terms(state, batch):
+        return {"cross_entropy": (loss_fn(state["params"], batch, 1), jnp.sum(batch["mask"]))}
+
     def train_step(state, batch):
         loss, grads = loss_and_grads(state, batch)
         updates, opt_state = optimizer.update(grads, state["opt_state"], state["params"])
@@ -153,4 +156,5 @@ def build(
         static=(),
         example=example,
         loss_and_grads=loss_and_grads,
+        loss_terms=loss_terms,
     )

@@ -9,6 +9,7 @@ from math import prod
 from typing import Literal
 
 from ...contracts.model.checkpoint import Layout
+from .stored import Extent
 
 LeafKind = Literal["array", "text", "empty"]
 StepState = Literal["committed", "temporary", "unfinished"]
@@ -25,6 +26,12 @@ class Leaf:
     kind: LeafKind = "array"
     shape: tuple[int, ...] | None = None
     dtype: str | None = None
+    name: str = ""
+    """What its store calls it."""
+    version: int = 2
+    """Of zarr."""
+    extent: Extent | None = None
+    """Where its bytes lie, if they lie together."""
 
 
 @dataclass(frozen=True, slots=True)

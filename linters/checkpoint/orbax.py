@@ -56,7 +56,7 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
             leaves[path] = Leaf(path, "text" if kind == "text" else "empty")
             continue
         array = reader.array(name, arrays.get(name))
-        leaves[path] = Leaf(path, "array", array.shape, array.dtype) if array else Leaf(path)
+        leaves[path] = Leaf(path, "array", array.shape, array.dtype, name, version) if array else Leaf(path)
         if array is not None:
             found += reader.holes(path, array, arrays[name])
         elif not holes:

@@ -14,6 +14,7 @@ from typing import Any
 from .facts import Hole, Item, Leaf
 from .folder import Folder
 from .metadata import parse, quoted, sizes, wrong
+from .stored import Extent
 
 SUFFIX = ".safetensors"
 INDEX = ".safetensors.index.json"
@@ -79,7 +80,8 @@ def _tensors(folder: Folder, name: str, size: int) -> Iterable[tuple[str, Leaf, 
     found: list[tuple[int, int, str, Leaf]] = []
     for tensor, entry in header.items():
         dtype, shape, start, stop = _entry(folder, name, tensor, entry)
-        found.append((start, stop, tensor, Leaf(path_of(tensor), "array", shape, dtype)))
+        extent = Extent(name, 8 + length + start, stop - start)
+        found.append((start, stop, tensor, Leaf(path_of(tensor), "array", shape, dtype, tensor, extent=extent)))
     for start, stop, tensor, leaf in sorted(found, key=itemgetter(0, 1, 2)):
         holes: list[Hole] = []
         if stop > data:

@@ -84,3 +84,27 @@ def digests(path: str, step: int | None, output: str | None) -> None:
     write(manifest.as_text(), output)
     if output:
         click.echo(folded(f"{output}: {len(manifest.files):,} files, root {manifest.root[:19]}"), err=True)
+
+
+@command.command("diff", short_help="What one checkpoint holds otherwise than another.")
+@click.argument("a", metavar="A", type=click.Path())
+@click.argument("b", metavar="B", type=click.Path())
+@click.option("--no-values", is_flag=True, help="Leaves, shapes and dtypes alone: reads no array.")
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Output format.")
+@output_option
+def diff(a: str, b: str, no_values: bool, form: str, output: str | None) -> None:
+    """Leaves that are gone or new, shapes, dtypes; and of values that differ how many, how far, and what is not finite.
+
+    Layouts may differ. Arrays are read in blocks, so that memory does not grow with them.
+    """
+    from ..pipeline.checkpoint_diff import checkpoint_diff
+    from ..report.checkpoint_diff import text
+    from ..report.json import dumps
+    from ..report.text import DEFAULT_WIDTH
+    from .output import terminal, write
+    from .progress import progress
+
+    with progress(lines=False) as told:
+        found = checkpoint_diff(a, b, values=not no_values, on_progress=told)
+    width = (None if output else terminal()[0]) or DEFAULT_WIDTH
+    write(dumps(found.as_json()) if form == "json" else text(found, width), output)

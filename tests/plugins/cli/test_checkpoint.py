@@ -118,3 +118,22 @@ def test_the_handed_case(cli: Run, tmp_path: Path, variant: str) -> None:
     if variant == "bad":
         assert found["nu"]["details"]["missing"] == ["decoder/norm/scale"]
         assert found["mu"]["details"]["other_shape"] == ["embed"]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_difference_is_told_by_its_leaf(cli: Run, run: Path, columns: int) -> None:
+    same = cli("checkpoint", "diff", "run/100", "run/200")
+    assert (same.returncode, same.stdout) == (0, "run/100 and run/200: the same leaves, and the same values.\n")
+    _saved(run / "200/state.safetensors", STATE | {"params/w": [2, 4], "opt_state/0/mu/" + "long/" * 9 + "w": [1]})
+    file = run / "200/state.safetensors"
+    file.write_bytes(file.read_bytes()[:-5] + b"\x3f" + bytes(4))  # the step is 0.5
+    done = cli("checkpoint", "diff", "run/100", "run/200", env={"COLUMNS": str(columns)})
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 0 and "run/100 and run/200: 3 leaves differ: 1 added, 1 shape, 1 values." in said
+    assert "shape params/w: float32[4, 2] -> float32[2, 4]" in said
+    assert "values step: 1 of 1 elements, relative inf, largest 0.5" in said
+    assert max(map(len, done.stdout.splitlines())) <= columns
+    found = json.loads(cli("checkpoint", "diff", "run/100", "run/200", "--format", "json").stdout)
+    assert {(each["kind"], each["what"]) for each in found["changes"]} >= {("shape", "params/w")}
+    assert "values were not compared" in cli("checkpoint", "diff", "run/100", "run/100", "--no-values").stdout
+    assert cli("checkpoint", "diff", "run/100", "none").returncode == 2

@@ -1,0 +1,113 @@
+"""What one checkpoint holds otherwise than another: leaves, shapes, dtypes, and how far values are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from .facts import Checkpoint, Item, Leaf
+from .values import Values
+
+if TYPE_CHECKING:
+    import numpy
+
+Kind = Literal["removed", "added", "shape", "dtype", "values"]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueStatistics:
+    """Two arrays of one shape, element by element. `largest` and `relative` leave out what is not finite in either."""
+
+    elements: int
+    different: int
+    """Elements that are not equal; two NaN are."""
+    largest: float
+    """max |a - b|"""
+    relative: float
+    """|a - b| / |a| in the Euclidean norm; inf where a is 0 and b is not."""
+    not_finite: tuple[int, int]
+    """NaN and infinities in each."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeafChange:
+    """One leaf that is another."""
+
+    kind: Kind
+    path: str
+    before: str | None
+    after: str | None
+    values: ValueStatistics | None = None
+
+
+def difference(
+    a: Checkpoint, b: Checkpoint, *, values: bool, on_progress: Callable[[str], None] | None = None
+) -> Iterator[LeafChange]:
+    """Every change by path. With `values`, arrays of one shape are read block by block, those of each side beside the
+    other's. Raises ContractLintError for contents that cannot be read."""
+    mine, theirs = _leaves(a), _leaves(b)
+    readers: dict[tuple[int, str], Values] = {}
+    for path in sorted({*mine, *theirs}):
+        if path not in theirs or path not in mine:
+            there = mine.get(path) or theirs[path]
+            said = _described(there[1])
+            yield LeafChange("removed", path, said, None) if path in mine else LeafChange("added", path, None, said)
+            continue
+        (item_a, leaf_a), (item_b, leaf_b) = mine[path], theirs[path]
+        if (leaf_a.kind, leaf_a.shape) != (leaf_b.kind, leaf_b.shape):
+            yield LeafChange("shape", path, _described(leaf_a), _described(leaf_b))
+            continue
+        if leaf_a.dtype != leaf_b.dtype:
+            yield LeafChange("dtype", path, leaf_a.dtype, leaf_b.dtype)
+        if not values or leaf_a.kind != "array" or leaf_a.shape is None:
+            continue
+        if on_progress is not None:
+            on_progress(f"reading {path}")
+        for side, checkpoint, item in ((0, a, item_a), (1, b, item_b)):
+            readers.setdefault((side, item.name), Values(checkpoint, item))
+        found = statistics(readers[0, item_a.name].of(leaf_a), readers[1, item_b.name].of(leaf_b))
+        if found.different:
+            yield LeafChange("values", path, None, None, found)
+
+
+def statistics(a: Iterable[numpy.ndarray], b: Iterable[numpy.ndarray]) -> ValueStatistics:
+    """Over two arrays in the same blocks; memory is that of one block."""
+    import numpy
+
+    elements = different = odd_a = odd_b = 0
+    largest = apart = size = 0.0
+    for one, other in zip(a, b, strict=True):
+        finite_a, finite_b = numpy.isfinite(one), numpy.isfinite(other)
+        equal = (one == other) | ((one != one) & (other != other))
+        elements += one.size
+        different += int(one.size - numpy.count_nonzero(equal))
+        odd_a += int(one.size - numpy.count_nonzero(finite_a))
+        odd_b += int(other.size - numpy.count_nonzero(finite_b))
+        both = finite_a & finite_b
+        # Integers are compared as they are, and are far apart as floats.
+        wide = "complex128" if "c" in (one.dtype.kind, other.dtype.kind) else "float64"
+        here = one[both].astype(wide)
+        gap = numpy.abs(here - other[both].astype(wide))
+        largest = max(largest, float(gap.max(initial=0)))
+        apart += float((gap**2).sum())
+        size += float((numpy.abs(here) ** 2).sum())
+    relative = (apart / size) ** 0.5 if size else float("inf") if apart else 0.0
+    return ValueStatistics(elements, different, largest, relative, (odd_a, odd_b))
+
+
+def _leaves(checkpoint: Checkpoint) -> dict[str, tuple[Item, Leaf]]:
+    """Leaves by path; the name of an item is left out where there is but one tree."""
+    trees = [item for item in checkpoint.items if item.leaves]
+    return {
+        path if len(trees) == 1 else item.named(path): (item, leaf)
+        for item in trees
+        for path, leaf in item.leaves.items()
+        if leaf.kind != "empty"
+    }
+
+
+def _described(leaf: Leaf) -> str:
+    if leaf.kind != "array":
+        return leaf.kind
+    return f"{leaf.dtype}{list(leaf.shape)}" if leaf.shape is not None else "an array that is not there"

@@ -1,0 +1,66 @@
+"""`checkpoint diff`: two saved states beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...linters.checkpoint.difference import LeafChange, difference
+from ...linters.checkpoint.read import read_checkpoint
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointDiff:
+    """What B holds otherwise than A. `values` says whether contents were compared."""
+
+    a: str
+    b: str
+    values: bool
+    changes: tuple[LeafChange, ...]
+
+    @property
+    def verdict(self) -> str:
+        """`3 leaves differ: 1 shape, 2 values`."""
+        if not self.changes:
+            return (
+                "the same leaves, and the same values" if self.values else "the same leaves; values were not compared"
+            )
+        kinds = dict.fromkeys(("removed", "added", "shape", "dtype", "values"), 0)
+        for change in self.changes:
+            kinds[change.kind] += 1
+        leaves = len({change.path for change in self.changes})
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
+        return f"{leaves:,} lea{'f differs' if leaves == 1 else 'ves differ'}: {counts}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema_version": 1,
+            "a": self.a,
+            "b": self.b,
+            "verdict": self.verdict,
+            "changes": [_change(change) for change in self.changes],
+        }
+
+
+def _change(change: LeafChange) -> dict[str, Any]:
+    found = {"kind": change.kind, "what": change.path, "before": change.before, "after": change.after}
+    values = change.values
+    if values is not None:
+        relative = values.relative if values.relative != float("inf") else None
+        found |= {
+            "elements": values.elements,
+            "different": values.different,
+            "largest": values.largest,
+            "relative": relative,
+            "not_finite": list(values.not_finite),
+        }
+    return found
+
+
+def checkpoint_diff(
+    a: str, b: str, *, values: bool = True, on_progress: Callable[[str], None] | None = None
+) -> CheckpointDiff:
+    """Raises ContractLintError for a checkpoint that cannot be read."""
+    one, other = read_checkpoint(a), read_checkpoint(b)
+    return CheckpointDiff(a, b, values, tuple(difference(one, other, values=values, on_progress=on_progress)))

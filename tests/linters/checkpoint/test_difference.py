@@ -1,0 +1,120 @@
+"""Two checkpoints: what differs is found by its leaf, and how far it is agrees with numpy on whole arrays."""
+
+from __future__ import annotations
+
+import shutil
+import tracemalloc
+from math import prod
+from pathlib import Path
+
+import numpy
+import pytest
+from contract_lint.contracts.errors import ContractLintError
+from contract_lint.linters.checkpoint.difference import LeafChange, difference, statistics
+from contract_lint.linters.checkpoint.read import read_checkpoint
+from contract_lint.linters.checkpoint.values import BLOCK, blocks
+
+save_file = pytest.importorskip("safetensors.numpy").save_file
+
+
+def compared(a: Path, b: Path, *, values: bool = True) -> list[LeafChange]:
+    return list(difference(read_checkpoint(a), read_checkpoint(b), values=values))
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (0, 3), (7,), (BLOCK + 1,), (3, BLOCK - 1), (2, 3, BLOCK // 2 + 1), (2, BLOCK + 5), (1, 1, BLOCK * 2)]
+)
+def test_blocks_are_the_array_in_the_order_of_c(shape: tuple[int, ...]) -> None:
+    array = numpy.arange(prod(shape)).reshape(shape)
+    cut = [array[block].reshape(-1) for block in blocks(shape)]
+    assert all(part.size <= BLOCK for part in cut)
+    assert numpy.array_equal(numpy.concatenate(cut), array.reshape(-1))
+
+
+def test_statistics_are_those_of_whole_arrays(tmp_path: Path) -> None:
+    random = numpy.random.default_rng(0)
+    one = random.standard_normal((3, BLOCK // 2 + 7))
+    other = one.copy()
+    other[1, 5] += 3
+    other[2, 8:12] *= 1.5
+    save_file({"same": one, "w": one}, tmp_path / "a.safetensors")
+    save_file({"same": one, "w": other}, tmp_path / "b.safetensors")
+    (change,) = compared(tmp_path / "a.safetensors", tmp_path / "b.safetensors")
+    assert change.values is not None and (change.kind, change.path) == ("values", "w")
+    assert (change.values.elements, change.values.different) == (one.size, 5)
+    assert change.values.largest == numpy.abs(one - other).max()
+    assert change.values.relative == pytest.approx(numpy.linalg.norm(one - other) / numpy.linalg.norm(one))
+    assert compared(tmp_path / "a.safetensors", tmp_path / "b.safetensors", values=False) == []
+
+
+def test_nan_is_nan_and_integers_are_exact() -> None:
+    nan, inf = float("nan"), float("inf")
+    found = statistics([numpy.array([nan, 1.0, inf, 2.0])], [numpy.array([nan, nan, inf, 2.0])])
+    assert (found.different, found.largest, found.relative, found.not_finite) == (1, 0.0, 0.0, (2, 3))
+    large = 2**63 - 1
+    found = statistics([numpy.array([large, 0])], [numpy.array([large - 1, 0])])
+    assert (found.different, found.elements) == (1, 2)
+    assert statistics([numpy.zeros(2)], [numpy.ones(2)]).relative == inf
+    assert statistics([numpy.zeros(0)], [numpy.zeros(0)]).relative == 0.0
+
+
+def test_leaves_shapes_and_dtypes(tmp_path: Path) -> None:
+    arrays = {"a": numpy.ones(4, "float32"), "b": numpy.ones(4, "float32"), "c": numpy.ones((2, 2), "float32")}
+    save_file(arrays, tmp_path / "a.safetensors")
+    other = {"b": numpy.ones(4, "float64"), "c": numpy.ones(4, "float32"), "d": numpy.ones(1, "int8")}
+    save_file(other, tmp_path / "b.safetensors")
+    assert [(each.kind, each.path, each.before, each.after) for each in compared(*sorted(tmp_path.iterdir()))] == [
+        ("removed", "a", "float32[4]", None),
+        ("dtype", "b", "float32", "float64"),
+        ("shape", "c", "float32[2, 2]", "float32[4]"),
+        ("added", "d", None, "int8[1]"),
+    ]
+
+
+@pytest.mark.parametrize(("a", "b"), [("zarr", "zarr3"), ("zarr3", "ocdbt3"), ("run/200", "run")])
+def test_one_state_in_two_layouts_is_the_same(made: Path, a: str, b: str) -> None:
+    assert compared(made / a, made / b) == []
+
+
+def test_a_chunk_that_was_swapped_is_found(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "zarr", tmp_path / "zarr")
+    shutil.copy(tmp_path / "zarr/params.embed/0.0", tmp_path / "zarr/params.embed/1.3")
+    (change,) = compared(made / "zarr", tmp_path / "zarr")
+    assert change.values is not None and (change.path, change.values.different) == ("params/embed", 16 * 2)
+
+
+def test_orbax_and_safetensors_side_by_side(made: Path, tmp_path: Path) -> None:
+    tensorstore = pytest.importorskip("tensorstore")
+    arrays = {}
+    for folder in (made / "zarr").glob("params.*"):
+        store = {"driver": "zarr", "kvstore": {"driver": "file", "path": f"{folder}/"}}
+        arrays[folder.name] = numpy.asarray(tensorstore.open(store).result().read().result())
+    save_file(arrays, tmp_path / "a.safetensors")
+    changes = compared(made / "zarr", tmp_path / "a.safetensors")
+    assert {each.kind for each in changes} == {"removed"}
+    assert not [each for each in changes if each.path.startswith("params/")]
+
+
+@pytest.mark.parametrize("text", [b"x" * 99, b""])
+def test_contents_that_are_damaged(made: Path, tmp_path: Path, text: bytes) -> None:
+    shutil.copytree(made / "zarr", tmp_path / "zarr")
+    (tmp_path / "zarr/params.layers.w/3.0").write_bytes(text)
+    with pytest.raises(ContractLintError, match=r"params/layers/w cannot be read: its bytes are damaged"):
+        compared(made / "zarr", tmp_path / "zarr")
+
+
+def test_memory_is_that_of_blocks(tmp_path: Path) -> None:
+    """Arrays of 64 MiB each, as files with holes: what is held at once is a few blocks."""
+    for name in ("a", "b"):
+        save_file({"w": numpy.zeros((1, 1), "float32")}, tmp_path / f"{name}.safetensors")
+        text = b'{"w":{"dtype":"F32","shape":[16777216],"data_offsets":[0,67108864]}}'
+        path = tmp_path / f"{name}.safetensors"
+        path.write_bytes(len(text).to_bytes(8, "little") + text)
+        with path.open("r+b") as file:
+            file.truncate(8 + len(text) + (64 << 20))
+    tracemalloc.start()
+    try:
+        assert compared(tmp_path / "a.safetensors", tmp_path / "b.safetensors") == []
+        assert tracemalloc.get_traced_memory()[1] < 16 * BLOCK * 8
+    finally:
+        tracemalloc.stop()

@@ -15,7 +15,8 @@ class TrainerConfig:
     """Sizes, dtypes and optimizer of one trainer. Letters in brackets are those of the shape suffixes used in the code.
 
     `compute` is the dtype of matrix products and activations; parameters are float32 (float64 where `compute` is, for
-    which jax must run with `jax_enable_x64`). `remat="full"` recomputes each layer in the backward pass.
+    which jax must run with `jax_enable_x64`). `remat="full"` recomputes each layer in the backward pass. `packed`: rows
+    hold several documents, told apart by segment ids, each with positions of its own; attention stays within them.
     """
 
     d_model: int  # D
@@ -40,6 +41,7 @@ class TrainerConfig:
     z_loss: float = 0.0  # weight of the squared log-sum-exp of the logits
     dropout: float = 0.0  # share of what attention and MLP add to the residual stream that is dropped
     rope_theta: float = 10_000.0
+    packed: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:

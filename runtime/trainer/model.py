@@ -14,7 +14,7 @@ from flax import nnx
 from jax.sharding import PartitionSpec
 
 from .config import TrainerConfig
-from .layers import Attention, Mlp, RmsNorm
+from .layers import Attention, Mlp, Packing, RmsNorm
 from .layers.dropout import dropout
 from .layers.weight import gathered, weight
 from .mesh import Placement
@@ -33,9 +33,11 @@ class Layer(nnx.Module):
         self.mlp_norm = RmsNorm(cfg, place, rngs, stack)
         self.mlp = Mlp(cfg, place, rngs, stack)
 
-    def __call__(self, x_BSD: jax.Array, keys: tuple[jax.Array, jax.Array] | None = None) -> jax.Array:
+    def __call__(
+        self, x_BSD: jax.Array, keys: tuple[jax.Array, jax.Array] | None = None, packing: Packing | None = None
+    ) -> jax.Array:
         first, second = keys if keys is not None else (None, None)
-        y_BSD = x_BSD + dropout(self.attn(self.attn_norm(x_BSD)), first, self.cfg.dropout, self.place)
+        y_BSD = x_BSD + dropout(self.attn(self.attn_norm(x_BSD), packing), first, self.cfg.dropout, self.place)
         return y_BSD + dropout(self.mlp(self.mlp_norm(y_BSD)), second, self.cfg.dropout, self.place)
 
 
@@ -103,10 +105,10 @@ class Decoder(nnx.Module):
         if not cfg.tied:
             self.lm_head = Head(cfg, place, rngs)
 
-    def __call__(self, tokens_BS: jax.Array, key: jax.Array | None = None) -> jax.Array:
+    def __call__(self, tokens_BS: jax.Array, key: jax.Array | None = None, packing: Packing | None = None) -> jax.Array:
         cfg, place = self.cfg, self.place
         table_VD = self.embed.whole()
-        x_BSD = self.final_norm(self._layers(self.embed(table_VD, tokens_BS), key))
+        x_BSD = self.final_norm(self._layers(self.embed(table_VD, tokens_BS), key, packing))
         if cfg.tied:
             w_DV = table_VD.T
         else:
@@ -119,14 +121,14 @@ class Decoder(nnx.Module):
             out_sharding=place.activation(None, "vocab"),
         )
 
-    def _layers(self, x_BSD: jax.Array, key: jax.Array | None) -> jax.Array:
+    def _layers(self, x_BSD: jax.Array, key: jax.Array | None, packing: Packing | None) -> jax.Array:
         graph, stacked = nnx.split(self.layers, nnx.Param)
         # Two keys for each layer: what is dropped behind attention and MLP is drawn apart.
         keys = None if key is None else tuple(jax.random.split(key, (2, self.cfg.layers)))
 
         def layer(x_BSD: jax.Array, given: tuple[nnx.State, Any]) -> tuple[jax.Array, None]:
             params, keys = given
-            return nnx.merge(graph, params)(x_BSD, keys), None
+            return nnx.merge(graph, params)(x_BSD, keys, packing), None
 
         if self.cfg.remat == "full":
             # The scan already keeps forward and backward apart, so the barrier against common subexpressions is not
@@ -149,6 +151,8 @@ class Model:
         """Parameters in the master dtype, already placed."""
         return nnx.to_pure_dict(nnx.state(Decoder(self.cfg, self.place, nnx.Rngs(params=key)), nnx.Param))
 
-    def logits(self, params: Params, tokens_BS: jax.Array, key: jax.Array | None = None) -> jax.Array:
+    def logits(
+        self, params: Params, tokens_BS: jax.Array, key: jax.Array | None = None, packing: Packing | None = None
+    ) -> jax.Array:
         """[B, S, V] in the master dtype. Without a key nothing is dropped."""
-        return nnx.merge(self._graph, nnx.State(params))(tokens_BS, key)
+        return nnx.merge(self._graph, nnx.State(params))(tokens_BS, key, packing)

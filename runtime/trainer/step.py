@@ -35,11 +35,14 @@ from jax.sharding import PartitionSpec
 from . import optim
 from .config import TrainerConfig
 from .data import Batch, Language
+from .layers import Packing
 from .loss import CROSS_ENTROPY, Z_LOSS, counted, summed, token_loss, token_terms
 from .mesh import Placement
 from .model import Model, Params
 
 BATCH_DTYPES: Mapping[str, Any] = {"tokens": jnp.int32, "targets": jnp.int32, "loss_mask": jnp.float32}
+PACKED_DTYPES: Mapping[str, Any] = {"segment_ids": jnp.int32, "positions": jnp.int32}
+"""What rows of several documents have beside these."""
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["params", "opt_state", "step"], meta_fields=[])
@@ -115,7 +118,8 @@ class TrainStep:
 
     def batch(self, index: int) -> Batch:
         """Batch `index` of the synthetic language, on the devices."""
-        values = self.language.batch(index, self.cfg.batch, self.cfg.sequence)
+        make = self.language.packed if self.cfg.packed else self.language.batch
+        values = make(index, self.cfg.batch, self.cfg.sequence)
         return {name: jax.device_put(value, self.args[1][name].sharding) for name, value in values.items()}
 
     def init(self, key: jax.Array) -> TrainState:
@@ -127,7 +131,8 @@ class TrainStep:
 
     def _terms(self, params: Params, batch: Batch, key: jax.Array | None) -> dict[str, jax.Array]:
         """Each term of each token of these rows, unweighted."""
-        return token_terms(self.model.logits(params, batch["tokens"], key), batch["targets"])
+        logits_BSV = self.model.logits(params, batch["tokens"], key, Packing.of(batch))
+        return token_terms(logits_BSV, batch["targets"])
 
     def _key(self, step: jax.Array, microbatch: jax.Array | int) -> jax.Array | None:
         """What is dropped is a function of (seed, step, microbatch) alone: no key is part of the state."""
@@ -177,7 +182,8 @@ class TrainStep:
 
     def _abstract_batch(self) -> Batch:
         shape, sharding = (self.cfg.batch, self.cfg.sequence), self.place.sharding(self.place.activation(None))
-        return {name: jax.ShapeDtypeStruct(shape, dtype, sharding=sharding) for name, dtype in BATCH_DTYPES.items()}
+        dtypes = {**BATCH_DTYPES, **(PACKED_DTYPES if self.cfg.packed else {})}
+        return {name: jax.ShapeDtypeStruct(shape, dtype, sharding=sharding) for name, dtype in dtypes.items()}
 
 
 def _is_axes(node: Any) -> bool:

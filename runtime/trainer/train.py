@@ -3,14 +3,15 @@ loop."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import jax
 import numpy as np
 
-from .data import ENTROPY
+from .data import ENTROPY, Batch
 from .step import TrainState, TrainStep
 
 
@@ -30,8 +31,22 @@ class TrainingRun:
         return float(np.mean(tail) - ENTROPY)
 
 
+def batches(step: TrainStep) -> Iterator[Batch]:
+    """The batches of a run, on the devices: packed ones are read through grain, others drawn by their number."""
+    if not step.cfg.packed:
+        yield from map(step.batch, count())
+        return
+    from .reader import reader
+
+    for values in reader(step.cfg, jax.process_index(), jax.process_count()):
+        yield {
+            name: jax.make_array_from_process_local_data(step.args[1][name].sharding, value)
+            for name, value in values.items()
+        }
+
+
 def train(step: TrainStep, steps: int, on_metrics: Callable[[int, dict[str, Any]], None] | None = None) -> TrainingRun:
-    """Runs `steps` steps from the initial state over batches 0, 1, ... of the synthetic language.
+    """Runs `steps` steps from the initial state over the batches of the synthetic language.
 
     `on_metrics(i, metrics)` gets device scalars; reading them makes the host wait for the step. Without it the
     metrics are fetched once, behind the last step.
@@ -39,8 +54,8 @@ def train(step: TrainStep, steps: int, on_metrics: Callable[[int, dict[str, Any]
     run = jax.jit(step.fn, donate_argnames=step.donate)
     state = step.initial_state()
     history: list[dict[str, jax.Array]] = []
-    for index in range(steps):
-        state, metrics = run(state, step.batch(index))
+    for index, batch in zip(range(steps), batches(step), strict=False):
+        state, metrics = run(state, batch)
         history.append(metrics)
         if on_metrics is not None:
             on_metrics(index, metrics)

@@ -348,7 +348,7 @@ FAULTS = (
         ),
         code="JIT204",
         # Under jax.checkpoint the program keeps no line of the loop, only those inside the layer.
-        marker=("model.py", "return nnx.merge(graph, params)(x_BSD, keys), None"),
+        marker=("model.py", "return nnx.merge(graph, params)(x_BSD, keys, packing), None"),
     ),
     Fault(
         "unrolled-layers",

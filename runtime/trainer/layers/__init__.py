@@ -3,5 +3,6 @@
 from .attention import Attention
 from .mlp import Mlp
 from .norm import RmsNorm
+from .packing import Packing
 
-__all__ = ["Attention", "Mlp", "RmsNorm"]
+__all__ = ["Attention", "Mlp", "Packing", "RmsNorm"]

@@ -11,6 +11,7 @@ from flax import nnx
 
 from ..config import TrainerConfig
 from ..mesh import Placement
+from .packing import Packing
 from .rope import rope
 from .weight import gathered, weight
 
@@ -32,12 +33,13 @@ class Attention(nnx.Module):
         self.wv = weight(cfg, place, rngs, (width, key), ("embed", "heads"), width, stack)
         self.wo = weight(cfg, place, rngs, (query, width), ("heads", "embed"), query, stack)
 
-    def __call__(self, x_BSD: jax.Array) -> jax.Array:
+    def __call__(self, x_BSD: jax.Array, packing: Packing | None = None) -> jax.Array:
         cfg, place = self.cfg, self.place
-        q_BSHh = rope(self._heads(x_BSD, self.wq, cfg.heads), cfg.rope_theta, cfg.master_dtype)
-        k_BSKh = rope(self._heads(x_BSD, self.wk, cfg.kv_heads), cfg.rope_theta, cfg.master_dtype)
+        positions_BS = packing.positions_BS if packing is not None else None
+        q_BSHh = rope(self._heads(x_BSD, self.wq, cfg.heads), cfg.rope_theta, cfg.master_dtype, positions_BS)
+        k_BSKh = rope(self._heads(x_BSD, self.wk, cfg.kv_heads), cfg.rope_theta, cfg.master_dtype, positions_BS)
         v_BSKh = self._heads(x_BSD, self.wv, cfg.kv_heads)
-        o_BSHh = attend(q_BSHh, k_BSKh, v_BSKh, cfg, place)
+        o_BSHh = attend(q_BSHh, k_BSKh, v_BSKh, cfg, place, packing)
         batch, sequence = x_BSD.shape[:2]
         o_BSE = jnp.reshape(o_BSHh, (batch, sequence, -1), out_sharding=place.activation(None, "heads"))
         wo_ED = gathered(self.wo[...], cfg.compute_dtype, place, "heads", "embed")
@@ -52,9 +54,16 @@ class Attention(nnx.Module):
         return jnp.reshape(y_BSE, shape, out_sharding=place.activation(None, "heads", None))
 
 
-def attend(q_BSHh: jax.Array, k_BTKh: jax.Array, v_BTKh: jax.Array, cfg: TrainerConfig, place: Placement) -> jax.Array:
-    """Causal softmax attention, scores in the master dtype: [B, S, H, h]. Heads never mix, so there is no
-    collective."""
+def attend(
+    q_BSHh: jax.Array,
+    k_BTKh: jax.Array,
+    v_BTKh: jax.Array,
+    cfg: TrainerConfig,
+    place: Placement,
+    packing: Packing | None = None,
+) -> jax.Array:
+    """Causal softmax attention, within its document in packed rows; scores in the master dtype: [B, S, H, h]. Heads
+    never mix, so there is no collective."""
     batch, sequence, heads, width = q_BSHh.shape
     kv_heads = k_BTKh.shape[2]
     shape = (batch, sequence, kv_heads, heads // kv_heads, width)
@@ -67,7 +76,12 @@ def attend(q_BSHh: jax.Array, k_BTKh: jax.Array, v_BTKh: jax.Array, cfg: Trainer
         out_sharding=place.activation("heads", None, None, None),
     ) / math.sqrt(width)
     causal_ST = jnp.tril(jnp.ones((sequence, sequence), bool))
-    scores_BKGST = jnp.where(causal_ST, scores_BKGST, jnp.finfo(cfg.master_dtype).min)
+    seen = causal_ST
+    if packing is not None:
+        # Each query sees itself, so no row of scores is empty, not even in padding.
+        segments_BS = packing.segments_BS
+        seen = (causal_ST & (segments_BS[:, :, None] == segments_BS[:, None, :]))[:, None, None, :, :]
+    scores_BKGST = jnp.where(seen, scores_BKGST, jnp.finfo(cfg.master_dtype).min)
     p_BKGST = jax.nn.softmax(scores_BKGST, axis=-1).astype(cfg.compute_dtype)
     o_BSKGh = jnp.einsum("bkgst,btkh->bskgh", p_BKGST, v_BTKh, out_sharding=place.activation(None, "heads", None, None))
     return jnp.reshape(o_BSKGh, (batch, sequence, heads, width), out_sharding=place.activation(None, "heads", None))

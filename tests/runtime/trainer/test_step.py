@@ -24,6 +24,15 @@ def test_every_plan_computes_the_one_device_gradients(child: Callable[..., Any])
     assert result["wrong_normaliser"] >= 10, "the bound must see a local denominator"
 
 
+def test_packed_documents_are_as_if_each_were_alone(child: Callable[..., Any]) -> None:
+    result = child("packing")
+    assert result["documents"] > 1 and result["reached"] > 0
+    assert result["leak"] == 0, "exactly: what is masked before the softmax has no weight at all"
+    assert result["apart"] <= 1e-5
+    assert result["loss"] == pytest.approx(result["terms"], rel=1e-6)
+    assert result["count"] == result["counted"]
+
+
 def test_parameters_and_slots_are_placed_by_their_logical_axes(placed: Any) -> None:
     state = placed["product"]
     assert state["params/layers/attn/wq"] == [[2, 32, 32], "float32", [[], ["fsdp"], ["tp"]]]

@@ -50,7 +50,7 @@ def test_what_was_not_judged(
     assert unjudged(evidence) == keys
     kinds = {rule.evidence for rule in applicable(evidence)}
     assert kinds == (
-        {"trace", "program", "run"}
+        {"trace", "program", "run", "semantics"}
         if error is None
         else {"trace", "program"}
         if "collectives" not in keys
@@ -60,4 +60,6 @@ def test_what_was_not_judged(
 
 def test_a_compiled_step_is_asked_everything(tmp_path: Path) -> None:
     (evidence,) = evidence_of(contract(tmp_path, CUDA), [capture(tmp_path / "c", CUDA, 0)])
-    assert list(applicable(evidence)) == [*rules("trace"), *rules("program"), *rules("run")]
+    assert list(applicable(evidence)) == [
+        rule for kind in ("trace", "program", "run", "semantics") for rule in rules(kind)
+    ]

@@ -2,7 +2,7 @@
 
 ## What it does
 With `batch check --probe`: compares the denominator of the first of the step's `loss_terms` with the weights of the
-batch's targets, added up. A contract that promises another normaliser for it is not held to this.
+batch's targets, added up; with another normaliser in the contract's `objective`, with what that is on this batch.
 
 ## Why is this bad?
 Padding in the denominator only makes the loss and its gradient smaller by the share of padding: two runs with other
@@ -25,10 +25,14 @@ loss = (losses * mask).sum() / mask.sum()
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ....contracts.finding import Finding
 from ...rule import Rule
 from ..evidence import BatchEvidence
+
+if TYPE_CHECKING:
+    import numpy
 
 
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
@@ -36,31 +40,35 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
     if probe is None or counted is None or not probe.terms:
         return
     name, (_, denominator) = next(iter(probe.terms.items()))
-    wanted = float(counted.sum())
-    if abs(denominator - wanted) <= ROUNDING * max(wanted, 1.0) or _otherwise(evidence, name):
+    promised = _wanted(evidence, name, counted)
+    if promised is None or abs(denominator - promised[0]) <= ROUNDING * max(promised[0], 1.0):
         return
+    wanted, words = promised
     ratio = wanted / denominator if denominator else 0.0
     what = f"; {denominator:,.10g} is the size of the batch" if denominator == counted.size else ""
     yield evidence.finding(
         RULE,
-        f"the term {name} of the loss is divided by {denominator:,.10g}, and the targets that count add up to "
+        f"the term {name} of the loss is divided by {denominator:,.10g}, and {words} "
         f"{wanted:,.10g}{what}: loss and gradient are {ratio:.4g} x what they mean",
         subject=name,
         expected=f"{wanted:,.10g}",
         found=f"{denominator:,.10g}",
         evidence=(f"loss_terms of step {probe.step} on this batch",),
-        help="divide by the sum of the mask; where another number is meant, promise it in `objective`",
+        help="divide by the sum of the mask, or promise another `normaliser` of the term in `objective`",
         details={"term": name, "denominator": denominator, "counted": wanted},
     )
 
 
-def _otherwise(evidence: BatchEvidence, name: str) -> bool:
-    """Whether the contract promises another normaliser of this term."""
-    objective = getattr(evidence.contract, "objective", None)
-    for term in getattr(objective, "terms", None) or ():
-        if getattr(term, "name", None) == name:
-            return getattr(term, "normalizer", None) not in (None, "global_valid_tokens")
-    return False
+def _wanted(evidence: BatchEvidence, name: str, counted: numpy.ndarray) -> tuple[float, str] | None:
+    """What the term is to be divided by on this batch, and in words; None where its normaliser is none of the batch."""
+    objective = evidence.contract.objective if evidence.contract is not None else None
+    term = objective.term(name) if objective is not None else None
+    normaliser = term.normaliser if term is not None else None
+    if normaliser in (None, "global_valid_tokens"):
+        return float(counted.sum()), "the targets that count add up to"
+    if normaliser == "batch_positions":
+        return float(counted.size), "the positions of the batch are"
+    return (float(counted.shape[0]), "its rows are") if normaliser == "sequences" else None
 
 
 ROUNDING = 1e-6

@@ -94,6 +94,20 @@ def test_what_the_contract_allows(judge: Judge) -> None:
     assert "DAT622" not in {each.code for each in judge("data: { shift: model }", probe=facts(back), **shifted)}
 
 
+OBJECTIVE = "objective: {{ terms: [{{ name: xent, normaliser: {} }}] }}\ndata: {{}}"
+
+
+@pytest.mark.parametrize(
+    ("normaliser", "denominator"),
+    [("global_valid_tokens", 6.0), ("batch_positions", 10.0), ("sequences", 1.0), ("experts", 8.0)],
+)
+def test_the_denominator_is_the_promised_one(judge: Judge, normaliser: str, denominator: float) -> None:
+    promise = OBJECTIVE.format(normaliser)
+    assert judge(promise, probe=facts(terms={"xent": (9.0, denominator)}), **ARRAYS) == []
+    found = judge(promise, probe=facts(terms={"xent": (9.0, denominator + 1)}), **ARRAYS)
+    assert [each.code for each in found] == ["DAT624"] * (normaliser != "experts")
+
+
 def test_changes_are_where_a_leak_would_show() -> None:
     batch = Batch("b.npz", {name: np.repeat(array, 2, axis=0) for name, array in ARRAYS.items()})
     batch.arrays["segment_ids"][0] = 1  # type: ignore[index]

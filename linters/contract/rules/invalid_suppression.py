@@ -9,11 +9,13 @@ gives no reason sets its findings aside, and is itself an error until it says wh
 
 ## Example
 ```yaml
+mesh: { axes: { data: 8 } }
 batch: { size: 12, axes: [data] }    # contract-lint: ignore[SHD005]
 ```
 
 ## Use instead
 ```yaml
+mesh: { axes: { data: 8 } }
 batch: { size: 12, axes: [data] }    # contract-lint: ignore[SHD005] tail batch is padded
 ```
 

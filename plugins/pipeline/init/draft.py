@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from ....contracts.errors import ContractLintError
@@ -81,8 +82,11 @@ class _Sections:
         if mesh is None:
             return None
         axes = mesh.axes if self.whole_mesh else {name: size for name, size in mesh.axes.items() if size > 1}
-        across = parts_along(parse_target(self.capture.manifest.provenance.target), mesh)
-        return {"axes": dict(axes or mesh.axes)} | ({"dcn": across} if across else {})
+        target = parse_target(self.capture.manifest.provenance.target)
+        across = parts_along(target, mesh)
+        # Hosts or slices that are no product of axes cannot be written down.
+        told = across and prod(across.values()) == target.groups
+        return {"axes": dict(axes or mesh.axes)} | ({"dcn": across} if told else {})
 
     def dtypes(self) -> dict[str, str] | None:
         """Only where every role has one dtype: a half-written section would promise the defaults for the rest."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .caught import is_caught
 from .fixed import UNDECIDED, asked_parameters, guards_round, is_dead
 from .records import Block, Record
 from .traced import Traced, is_conventional
@@ -20,7 +20,6 @@ _CONCRETE = frozenset({"jax.ensure_compile_time_eval", "jax.core.eval_context", 
 
 _HELPERS = 3
 _DEEPEST = 5
-_LETS_FAIL = frozenset({"contextlib.suppress", "pytest.raises"})
 
 
 def asks_type(facts: FileFacts, guard: Value, depth: int = 0) -> bool:
@@ -73,7 +72,7 @@ def may_be_concrete(facts: FileFacts, record: Record, errors: tuple[type, ...] =
     """Whether code runs only on what is no tracer, in no traced call that is seen, or its failure, one of `errors`, is
     caught.
     """
-    if is_dead(guards_round(record.block, record.function), facts.fixed) or _is_caught(facts, record.block, errors):
+    if is_dead(guards_round(record.block, record.function), facts.fixed) or is_met(facts, record, errors):
         return True
     for each in record.block.around():
         guard = each.guard
@@ -88,37 +87,14 @@ def may_be_concrete(facts: FileFacts, record: Record, errors: tuple[type, ...] =
     return False
 
 
-def _is_caught(facts: FileFacts, block: Block, errors: tuple[type, ...]) -> bool:
-    """Whether something round a block goes on when JAX refuses what is done there."""
-    for each in block.around():
-        if each.arm == "try" and any(_catches(handler, errors) for handler in each.branch.node.handlers):
-            return True
-        if each.arm == "with" and each.guard is not None and each.guard.op == "call":
-            call = each.guard.data
-            named = [getattr(given, "node", None) for given in call.args]
-            if facts.callee(call).name in _LETS_FAIL and any(_may_be(given, errors) for given in named):
-                return True
-    return False
-
-
-def _catches(handler: ast.ExceptHandler, errors: tuple[type, ...]) -> bool:
-    """Whether a handler takes the error and goes on; one that raises again only says more about it."""
-    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    if not any(_may_be(each, errors) for each in types):
-        return False
-    leaves = (ast.Return, ast.Continue, ast.Break)
-    again = isinstance(handler.body[-1], ast.Raise)
-    return not again or any(isinstance(each, leaves) for part in handler.body for each in ast.walk(part))
-
-
-def _may_be(written: ast.AST | None, errors: tuple[type, ...]) -> bool:
-    """Whether an exception, as code writes it, may stand for one of the errors: of Python's own, what is above one of
-    them, and all that has another name.
+def is_met(facts: FileFacts, record: Record, errors: tuple[type, ...]) -> bool:
+    """Whether something goes on, or a test passes, when JAX raises one of these errors: round the place itself, or
+    round all calls of its function.
     """
-    known = getattr(builtins, written.id, None) if isinstance(written, ast.Name) else None
-    if not isinstance(known, type) or not issubclass(known, BaseException):
+    if is_caught(record.block, errors):
         return True
-    return any(issubclass(each, known) for each in errors)
+    traced = facts.traced(record.function)
+    return traced is not None and any(each.__name__ in traced.expected for each in errors)
 
 
 def is_conditional(block: Block) -> bool:
@@ -182,8 +158,3 @@ def _may_be_default(facts: FileFacts, value: Value) -> bool:
 def is_sure(traced: Traced) -> bool:
     """Whether a transform in sight makes a program of the function: not a convention, not a derivative alone."""
     return traced.staged and not is_conventional(traced.chain)
-
-
-def hides_values(traced: Traced) -> bool:
-    """Whether the numbers behind tracers are out of reach: under grad alone, only NumPy itself cannot see them."""
-    return traced.staged or traced.transform.rpartition(".")[2] in ("vmap", "filter_vmap", "vectorize", "xmap")

@@ -20,7 +20,7 @@ from .records import Call
 from .states import INPUT, OPEN, TRACER, bit, fixed_under, is_input, named, states_under
 from .summary import HIGHER_ORDER, FunctionSummary
 from .text import is_test_path
-from .traced import Traced, Why, is_conventional
+from .traced import CONCRETE, STAGED, Traced, Why, is_conventional
 from .transforms import MODULE_BASES, POSITIONAL, RULE_METHODS, TRANSFORMS, Transform
 from .values.value import UNKNOWN, Value, dotted
 
@@ -178,7 +178,7 @@ class Linker:
         why = Why(maker.path, line, f"{name}(apply)")
         states = {each.name: TRACER for each in parameters if is_input(each)}
         fixed = {each.name: VARIES for each in parameters}
-        self._mark(inner.function.id, name, (why,), True, True, states, fixed)
+        self._mark(inner.function.id, name, (why,), STAGED, True, states, fixed)
 
     def _functions(self, value: Value, depth: int = 0) -> list[Callee]:
         """The project functions that a value given to a transform can be."""
@@ -215,7 +215,9 @@ class Linker:
         passed = self.passed.get(function.id, ())
         states = states_under(self.program, inner, name, transform, options, passed)
         fixed = fixed_under(self.program, inner, name, passed)
-        self._mark(function.id, name, (why,), transform.staged or bool(outer and outer.staged), True, states, fixed)
+        self._mark(
+            function.id, name, (why,), max(transform.stage, outer.stage if outer else CONCRETE), True, states, fixed
+        )
 
     def _derivative_rule(self, function: FunctionSummary, call: Call) -> None:
         base = call.func.args[0]
@@ -229,7 +231,7 @@ class Linker:
                 )
                 states = {each.name: OPEN for each in inner.function.parameters}
                 fixed = dict.fromkeys(states, VARIES)
-                self._mark(inner.function.id, f"jax.custom_vjp.{call.func.data}", (why,), False, True, states, fixed)
+                self._mark(inner.function.id, f"jax.custom_vjp.{call.func.data}", (why,), CONCRETE, True, states, fixed)
 
     def _conventions(self) -> None:
         program = self.program
@@ -248,13 +250,13 @@ class Linker:
                     why = Why(file.path, found.line, f"{base} method {data['n']}.{name}, by convention")
                     fixed = dict.fromkeys((each.name for each in found.parameters), VARIES)
                     states = {each.name: INPUT for each in found.parameters if is_input(each)}
-                    self._mark(method, f"{base}.{name}", (why,), True, False, states, fixed)
+                    self._mark(method, f"{base}.{name}", (why,), STAGED, False, states, fixed)
         for pattern in program.options.traced:
             for id, (data, file) in program.function_data.items():
                 if fnmatchcase(id, pattern):
                     why = Why(file.path, data["l"], f"{pattern}, named in the project's settings")
                     states = {each[0]: TRACER for each in data["p"] if each[0] not in ("self", "cls")}
-                    self._mark(id, pattern, (why,), True, False, states, dict.fromkeys(states, VARIES))
+                    self._mark(id, pattern, (why,), STAGED, False, states, dict.fromkeys(states, VARIES))
 
     # Spreading
 
@@ -263,7 +265,7 @@ class Linker:
         id: str,
         transform: str,
         chain: tuple[Why, ...],
-        staged: bool,
+        stage: int,
         direct: bool,
         states: dict[str, int],
         fixed: dict[str, Any],
@@ -274,11 +276,11 @@ class Linker:
         if found is None:
             if id in program.host_functions or id not in program.function_data:
                 return
-            self.traced[id] = Traced(transform, chain, staged, direct)
+            self.traced[id] = Traced(transform, chain, stage, direct)
             changed = True
         else:
-            if staged and not found.staged:
-                found.staged, changed = True, True
+            if stage > found.stage:
+                found.stage, changed = stage, True
             if direct and not found.direct:
                 changed = changed or is_conventional(found.chain)
                 found.direct, found.chain, found.transform = True, chain, transform
@@ -313,7 +315,7 @@ class Linker:
             data = program.function_data[child][0]
             if len(chain) < LONGEST_CHAIN and child not in program.host_functions:
                 why = Why(function.path, data["l"], _shown(data["n"]))
-                self._mark(child, traced.transform, (*chain, why), traced.staged, False, {}, {})
+                self._mark(child, traced.transform, (*chain, why), traced.stage, False, {}, {})
         program.forget()
         program.make_room()
         dead = self._dead(function)
@@ -350,7 +352,7 @@ class Linker:
         if name in TRANSFORMS and not callee.wraps:
             call = program.thawed_call(frozen, function)
             transform = TRANSFORMS[name]
-            if not transform.staged and traced.staged and not transform.host:
+            if transform.stage < traced.stage and not transform.host:
                 self._root(function, call, callee, transform)
             return
         if callee.cls is not None:
@@ -383,7 +385,9 @@ class Linker:
             states = {key: state for key, state in states.items() if not mapped.get(key, 0) & TRACER}
             fixed = {}
         why = Why(function.path, getattr(call.node, "lineno", 0), f"{_shown(target.name)}()")
-        self._mark(target.id, traced.transform, (*chain, why), traced.staged, False, states, fixed)
+        stages = [TRANSFORMS[each.name].stage for each in callee.wraps if each.name in TRANSFORMS]
+        stage = max([traced.stage, *stages])
+        self._mark(target.id, traced.transform, (*chain, why), stage, False, states, fixed)
 
     def _applied(self, callee: Callee, frozen: Any) -> tuple[Callee, Any]:
         """`model.apply(variables, x)` of a Flax module as the call of its `__call__` that it makes."""
@@ -427,7 +431,7 @@ class Linker:
                 states = {each.name: bit for each, bit in zip(positional, others, strict=False)}
             why = Why(function.path, getattr(call.node, "lineno", 0), f"{name}({_shown(inner.function.name)})")
             fixed = {each.name: VARIES for each in inner.function.parameters}
-            self._mark(inner.function.id, traced.transform, (*chain, why), traced.staged, False, states, fixed)
+            self._mark(inner.function.id, traced.transform, (*chain, why), traced.stage, False, states, fixed)
 
 
 def _may_be_function(value: Value) -> bool:

@@ -28,7 +28,8 @@ def links_of(program: Program) -> dict[str, bytes]:
 
     for id, traced in program.traced_functions.items():
         chain = [[each.path, each.line, each.text] for each in traced.chain]
-        part(id, "t")[id] = [traced.transform, chain, traced.staged, traced.direct, traced.parameters, traced.fixed]
+        how = [traced.transform, chain, traced.stage, traced.direct, traced.parameters, traced.fixed]
+        part(id, "t")[id] = [*how, traced.expected]
     for (id, index), given in program.bindings.items():
         part(id, "b").setdefault(id, {})[str(index)] = given
     for id, callers in program.callers.items():
@@ -91,8 +92,9 @@ def linked(program: Program, links: Links) -> None:
         row = links.function(id, "t")
         if row is None:
             return None
-        transform, chain, staged, direct, parameters, fixed = row
-        return Traced(transform, tuple(Why(*each) for each in chain), staged, direct, parameters, fixed)
+        transform, chain, stage, direct, parameters, fixed, expected = row
+        steps = tuple(Why(*each) for each in chain)
+        return Traced(transform, steps, stage, direct, parameters, fixed, tuple(expected))
 
     def given(key: tuple[str, int]) -> list[tuple[str, int]] | None:
         rows = (links.function(key[0], "b") or {}).get(str(key[1]))

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from .axes import all_axes
 from .program import Program
 from .summary import FileSummary
+from .traced import Traced
 
 
 class Outside:
@@ -41,7 +42,7 @@ class Outside:
         for id in summary.data["functions"]:
             traced = program.traced_functions.get(id)
             if traced is not None:
-                facts.append(f"{id} {traced.staged} {sorted(traced.parameters.items())} {sorted(traced.fixed.items())}")
+                facts.append(f"{id} {_how(traced)}")
             starts = program.starting.get(id)
             if starts is not None:
                 facts.append(f"{id} starts {starts}")
@@ -69,8 +70,7 @@ class Outside:
         for id in summary.data["functions"]:
             traced = program.traced_functions.get(id)
             if traced is not None:
-                how = f"{traced.transform} {traced.staged} {traced.direct} {traced.told}"
-                yield f"{id} {how} {sorted(traced.parameters.items())} {sorted(traced.fixed.items())}"
+                yield f"{id} {traced.transform} {traced.direct} {traced.told} {_how(traced)}"
             callers = sorted({caller for caller, _, _ in program.callers.get(id, ())})
             if callers:
                 yield f"{id} called {callers}"
@@ -131,3 +131,9 @@ class Outside:
                         name = blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
                         names.update(dict.fromkeys(circle, name))
         return names
+
+
+def _how(traced: Traced) -> str:
+    """What a function is given while traced, and what is out of its reach."""
+    given = f"{sorted(traced.parameters.items())} {sorted(traced.fixed.items())}"
+    return f"{traced.stage} {traced.expected} {given}"

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from .calling import Calling, Given
+from .expected import expect
 from .importing import Importing
 from .kinds import Kinds
 from .link import Linker
@@ -172,4 +173,6 @@ def link(summaries: Iterable[FileSummary], options: SourceOptions | None = None)
     Linker(program).run()
     program.begin()
     assert program.callers is not None  # found now: what is remembered is forgotten on the way
+    expect(program)
+    program.begin()
     return program

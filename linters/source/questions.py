@@ -20,6 +20,7 @@ _SHOWN = {
     "match": "a case of match",
     "chain": "a chain of comparisons",
 }
+_MEMBERSHIP = frozenset({"In", "NotIn"})
 _ORDERS = frozenset({"min", "max", "sorted"})
 
 
@@ -59,6 +60,29 @@ def questions(facts: FileFacts, function: Function) -> Iterator[Question]:
             if asked is not None:
                 value, written, sure = asked
                 yield Question(call, value, _last(written), f"{name.removeprefix('builtins.')}()", sure)
+    for each in function.arithmetic:
+        if each.value.op == "compare" and not _MEMBERSHIP.isdisjoint(each.value.data):
+            searched = _searched(facts, each.value)
+            if searched is not None:
+                yield Question(each, searched, cast("ast.expr", each.node), "in")
+
+
+def _searched(facts: FileFacts, compared: Value) -> Value | None:
+    """What `x in (1, 2)` asks first of which the answer is an array: `x == 1`, if these are not one object."""
+    for operator, left, right in zip(compared.data, compared.args, compared.args[1:], strict=False):
+        if operator not in _MEMBERSHIP:
+            continue
+        elements = right.args if right.op in ("tuple", "list", "set") else ()
+        if facts.kind(right) == "array":
+            elements = (right,)
+        for each in elements:
+            if each is left:
+                break  # found without a question
+            if all(facts.is_tracer(part) or _is_number(part) for part in (left, each)):
+                asked = Value("compare", compared.node, (left, each), ("Eq",))
+                if facts.kind(asked) == "array":
+                    return asked
+    return None
 
 
 def _last(written: ast.expr) -> ast.expr:

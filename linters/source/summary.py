@@ -9,6 +9,7 @@ from typing import Any
 
 from .apis import is_library, result_of, starts_backend
 from .axes import axes_bound
+from .caught import expected_refusals, handed_to
 from .fixed import asked_parameters
 from .frozen import Freezer, Frozen
 from .packed import Packed
@@ -125,7 +126,8 @@ def summarise(module: Module) -> FileSummary:
     parameters `p` (name, kind, default, annotation), decorators `d`, what is returned `r`, owner class `o`, enclosing
     function `u`, calls that matter to others `c` (func, arguments as `sketch` says, keywords, line), which of those
     may hand functions on `t`, which stand in loops `w`, which are made only under a condition that parameters decide
-    `q` (the number of the call, conditions with their arms), the first of its calls that starts a backend `b`, keys it
+    `q` (the number of the call, conditions with their arms), which stand where an error is expected or calls what is
+    given as an argument there `x` (number, errors, argument), the first of its calls that starts a backend `b`, keys it
     consumes `k` (parameter names), parameters whose numbers it reads on the host `y`,
     its first call that waits for all processes `m`;
     `classes` by id: bases `b`, decorators `d`, methods `m`, attributes `a`, self attributes `s`, annotations `t`;
@@ -221,7 +223,8 @@ def _function(function: Function, freeze: Any, sketch: Any) -> dict[str, Any]:
         found["o"] = function.owner.id
     if function.parent is not None:
         found["u"] = function.parent.id
-    kept = [call for call in function.calls if matters(call)]
+    tested = {call: handed for call in function.calls if (handed := handed_to(call)) is not None}
+    kept = [call for call in function.calls if call in tested or matters(call)]
     found["c"] = [_call(call, freeze, sketch) for call in kept]
     leading = [at for at, call in enumerate(kept) if leads(call)]
     if leading:
@@ -232,6 +235,10 @@ def _function(function: Function, freeze: Any, sketch: Any) -> dict[str, Any]:
     guarded = [[at, conditions] for at, call in enumerate(kept) if (conditions := _conditions(call, freeze))]
     if guarded:
         found["q"] = guarded
+    expected = [[at, errors, None] for at, call in enumerate(kept) if (errors := expected_refusals(call.block))]
+    expected += [[at, tested[call][1], tested[call][0]] for at, call in enumerate(kept) if call in tested]
+    if expected:
+        found["x"] = expected
     started = next((call for call in function.calls if starts_backend(dotted(call.func))), None)
     if started is not None:
         found["b"] = dotted(started.func)

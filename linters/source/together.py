@@ -4,6 +4,9 @@ Each condition is taken apart into facts: one question, and whether it is answer
 constants (`mode == "train"`, `n > 3`, `flag`, `x is None`) is a test of that value. Facts contradict where the same
 question is answered twice, or where no value passes all tests of it. Two questions are the same where they are asked
 of the same values: of a name that was bound again meanwhile, they are not.
+
+A question of a value that two arms of a branch brought, where one arm's value cannot give the answer, says which arm
+was taken: after `x = None; if c: x = f()`, the `x` of `if x is None` is that of the arm where `c` did not hold.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from .records import Block
-from .values.value import Value
+from .records import Block, Branch
+from .values.value import Value, dotted
 
 Condition = tuple[Value, str]
 """A condition that was asked, and the arm that is taken, `then` or `else`."""
@@ -34,6 +37,9 @@ class Said(NamedTuple):
 _DEEPEST = 8
 _MOST = 40
 """So many conditions round one place are looked at, the innermost: long functions may have thousands."""
+_MADE = frozenset({"tuple", "list", "dict", "set", "comp", "function", "class", "format", "bin"})
+_MAKERS = ("jax.random.", "jax.numpy.", "numpy.")
+"""Libraries whose functions give arrays, or raise."""
 _PLAIN = (str, int, float, bool, bytes, type(None))
 _OPPOSITE = {"NotEq": "Eq", "IsNot": "Is", "NotIn": "In", "GtE": "Lt", "LtE": "Gt"}
 _TURNED = {"Eq": "Eq", "NotEq": "NotEq", "Lt": "Gt", "Gt": "Lt", "LtE": "GtE", "GtE": "LtE"}
@@ -114,14 +120,61 @@ def _possible(tests: list[Test], constants: list[Any]) -> bool:
     return False
 
 
-def facts(conditions: Iterable[tuple[Value, bool]]) -> Iterator[tuple[Value, bool]]:
-    """What conditions say one by one: themselves, and all operands of an `and` that holds, of an `or` that does not."""
+def facts(conditions: Iterable[tuple[Value, bool]], depth: int = 0) -> Iterator[tuple[Value, bool]]:
+    """What conditions say one by one: themselves, all operands of an `and` that holds, of an `or` that does not, and
+    which arms were taken before.
+    """
     for value, holds in conditions:
         while value.op == "unary" and value.data == "Not":
             value, holds = value.args[0], not holds
         yield value, holds
         if value.op == "bool" and (value.data == "And") is holds:
-            yield from facts((each, holds) for each in value.args)
+            yield from facts(((each, holds) for each in value.args), depth)
+        if depth < _DEEPEST:
+            yield from facts(_arm_taken(value, holds), depth + 1)
+
+
+def _arm_taken(value: Value, holds: bool) -> Iterator[tuple[Value, bool]]:
+    """The condition, and its answer, that a fact about a value of two arms tells of the branch between these."""
+    is_test = value.op == "compare" and len(value.data) == 1
+    turned = is_test and value.args[0].op == "const"
+    subject = value.args[1 if turned else 0] if is_test else value
+    branch = subject.data if subject.op == "phi" else None
+    if not isinstance(branch, Branch) or branch.kind not in ("if", "ternary") or len(subject.args) != 2:
+        return
+    if branch.value is None:
+        return
+    left = [(at, each) for at, each in enumerate(subject.args) if _may_answer(value, subject, each, holds)]
+    if len(left) == 1:
+        at, brought = left[0]
+        yield branch.value, at == 0
+        if brought.op == "phi":
+            yield _asked_of(value, subject, brought), holds
+
+
+def _may_answer(value: Value, subject: Value, brought: Value, holds: bool, depth: int = 0) -> bool:
+    """Whether what an arm brought in place of a subject may give this answer."""
+    if brought.op == "phi":
+        return depth >= _DEEPEST or any(_may_answer(value, subject, each, holds, depth + 1) for each in brought.args)
+    known = brought.op == "const" and type(brought.data) in _PLAIN
+    is_none = value.op == "compare" and value.data[0] in ("Is", "IsNot")
+    if not known and not (is_none and _is_made(brought)):
+        return True
+    test = _test(value, holds)
+    return test is None or any(test[1](each) for each in ((brought.data,) if known else _OTHERS))
+
+
+def _asked_of(value: Value, subject: Value, brought: Value) -> Value:
+    """The question that was asked of a subject, of another value."""
+    if value is subject:
+        return brought
+    return Value(value.op, value.node, tuple([brought if each is subject else each for each in value.args]), value.data)
+
+
+def _is_made(value: Value) -> bool:
+    """Whether a value is surely an object of its own: none of the constants."""
+    made = dotted(value.data.func) if value.op == "call" else None
+    return value.op in _MADE or (made is not None and made.startswith(_MAKERS))
 
 
 def _question(value: Value, holds: bool) -> tuple[Hashable, bool]:

@@ -7,6 +7,9 @@ from typing import Any
 
 from .text import is_test_path
 
+CONCRETE, HIDDEN, STAGED = range(3)
+"""How far tracers are from their numbers; the furthest of the transforms round a function counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Why:
@@ -35,7 +38,9 @@ class Traced:
     """A function that is traced. `chain` leads from the transform to it.
 
     `staged` says that every jax.numpy operation in it gives a tracer (under jit, scan, cond, ...); under vmap or grad
-    alone only those on a mapped or differentiated argument do. `parameters` has for each name `traced` (a tracer, or a
+    alone only those on a mapped or differentiated argument do. `hides` says that the numbers behind tracers are out of
+    reach (under vmap too); where only derivatives lead here, each tracer has its number with it. `expected` names the
+    errors that every call seen expects, or goes on after. `parameters` has for each name `traced` (a tracer, or a
     pytree of them), `static` (a Python value while tracing), `input` (what a module
     is given: a tracer, a tree of them or a setting) or `unknown`; `fixed` has those
     that are the same constant in every traced call that is seen. `transform` is the dotted name of the outermost
@@ -44,10 +49,19 @@ class Traced:
 
     transform: str
     chain: tuple[Why, ...]
-    staged: bool
+    stage: int
     direct: bool
     parameters: dict[str, str] = field(default_factory=dict)
     fixed: dict[str, Any] = field(default_factory=dict)
+    expected: tuple[str, ...] = ()
+
+    @property
+    def staged(self) -> bool:
+        return self.stage == STAGED
+
+    @property
+    def hides(self) -> bool:
+        return self.stage > CONCRETE
 
     @property
     def told(self) -> str:

@@ -3,13 +3,16 @@
 `functions` are the positions of the functions among the arguments (names in `keywords`); `parameters` says which of
 their parameters are traced: `all`, `argnums` (that of `argnums`, by default the first), `mapped` (all but those whose
 `in_axes` is None), `sharded` (all but those whose spec is None, which are handed on as they are), `none`. `staged`
-transforms make a program of everything inside; under the others an operation on a constant still runs at once. `host`
+transforms make a program of everything inside; under the others an operation on a constant still runs at once.
+`concrete` transforms differentiate: they run the function on its numbers, and Python can ask which way they go. `host`
 marks the callbacks: their function runs on the host.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from .traced import CONCRETE, HIDDEN, STAGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +27,19 @@ class Transform:
     host: bool = False
     compiles: bool = False
     transparent: bool = False
+    concrete: bool = False
+
+    @property
+    def stage(self) -> int:
+        """How far what it hands to a function is from its numbers; see `traced`."""
+        at_once = self.concrete or self.transparent or self.host
+        return STAGED if self.staged else CONCRETE if at_once else HIDDEN
 
 
 _JIT = Transform(staged=True, compiles=True)
 _PMAP = Transform(staged=True, compiles=True, parameters="mapped")
 _CHECKPOINT = Transform(staged=True)
-_GRAD = Transform(parameters="argnums")
+_GRAD = Transform(parameters="argnums", concrete=True)
 _VMAP = Transform(parameters="mapped")
 _EVAL_SHAPE = Transform(staged=True, wraps=False)
 _RULE = Transform(staged=True, wraps=False)
@@ -66,9 +76,9 @@ TRANSFORMS: dict[str, Transform] = {
         ),
         _GRAD,
     ),
-    **dict.fromkeys(("jax.linearize", "jax.vjp", "jax.linear_transpose", "jax.jvp", "equinox.filter_vjp",
-    "equinox.filter_jvp",
-        "flax.linen.vjp", "flax.linen.jvp", "flax.nnx.vjp", "flax.nnx.jvp"), Transform(wraps=False)),
+    **dict.fromkeys(("jax.linearize", "jax.vjp", "jax.jvp", "equinox.filter_vjp", "equinox.filter_jvp",
+        "flax.linen.vjp", "flax.linen.jvp", "flax.nnx.vjp", "flax.nnx.jvp"), Transform(wraps=False, concrete=True)),
+    "jax.linear_transpose": Transform(wraps=False),
     **dict.fromkeys(
         (
             "jax.vmap", "flax.nnx.vmap", "equinox.filter_vmap", "flax.linen.vmap", "haiku.vmap",

@@ -86,11 +86,12 @@ class _Leads:
         if data is None or not data["c"]:
             return []
         handing, looped = frozenset(data.get("t", ())), frozenset(data.get("w", ()))
+        expected = {at: errors for at, errors, argument in data.get("x", ()) if argument is None}
         on_host = id not in self._program.traced_functions
         found: list[Any] = []
         for at, call in enumerate(data["c"]):
             if on_host and at not in handing and at not in looped and (target := self._target(call, id)) is not None:
-                told = [target]
+                told = [target, expected.get(at)]
                 if told in found:
                     continue
             elif at in handing or self._may(call[0], id):

@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ..concrete import hides_values, is_conditional, is_sure, may_be_concrete
+from ..concrete import is_conditional, is_sure, may_be_concrete
 from ..facts import TRACERS, FileFacts
 from ..records import Call, Function, Record
 from ..rule import SourceRule
@@ -95,7 +95,7 @@ _ERRORS = (TypeError, IndexError)
 
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function, traced in facts.traced_functions():
-        if not hides_values(traced):
+        if not traced.hides:
             continue
         sure = is_sure(traced)
         for record, what, help in (*_calls(facts, function), *_subscripts(facts, function)):

@@ -38,7 +38,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ..concrete import hides_values, is_conditional, is_sure, may_be_concrete
+from ..concrete import is_conditional, is_sure, may_be_concrete
+from ..derived import is_derived
 from ..facts import TRACERS, FileFacts
 from ..records import Call, Function, Record
 from ..rule import Example, SourceRule
@@ -68,22 +69,37 @@ _HARMLESS = frozenset(
 )  # fmt: skip
 _NUMBERS = {"builtins.float": "float()", "builtins.int": "int()", "builtins.complex": "complex()"}
 _METHODS = frozenset({"item", "tolist", "tobytes", "__array__", "__float__", "__int__"})
+# Measured under jax.grad: these make a float of what is differentiated, and it refuses; int() and item() it does not.
+_OF_FLOATS = frozenset({"float()", "complex()", ".tolist()", ".tobytes()", ".__float__()", ".__array__()"})
+_OF_INTEGERS = frozenset(f"math.{name}" for name in ("comb", "factorial", "gcd", "isqrt", "lcm", "perm", "prod"))
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function, traced in facts.traced_functions():
         for record, how, numbers in (*_calls(facts, function), *_subscripts(facts, function)):
-            if (numbers and not hides_values(traced)) or may_be_concrete(facts, record):
+            seen = numbers and not traced.hides and not _is_refused(facts, record, how)
+            if seen or may_be_concrete(facts, record):
                 continue
+            lost = numbers and not traced.hides
             yield facts.finding(
                 RULE,
                 record.node,
-                f"{how} needs the numbers of an array that is only known when the program runs",
+                f"{how} takes the numbers out of what is differentiated: the derivative would be lost"
+                if lost
+                else f"{how} needs the numbers of an array that is only known when the program runs",
                 subject=f"{function.name}: {facts.text(record.node)}",
                 because=facts.why(function),
                 help="use the function of jax.numpy, or jax.pure_callback" if not numbers else "keep it an array",
                 confidence="certain" if is_sure(traced) and not is_conditional(record.block) else "likely",
             )
+
+
+def _is_refused(facts: FileFacts, record: Record, how: str) -> bool:
+    """Whether jax.grad alone, too, refuses a conversion, though it has the numbers: they would be lost to it."""
+    if not isinstance(record, Call) or not (how in _OF_FLOATS or (how[:5] == "math." and how not in _OF_INTEGERS)):
+        return False
+    converted = record.func.args[0] if how[0] == "." else record.args[0]
+    return is_derived(facts, converted)
 
 
 def _calls(facts: FileFacts, function: Function) -> Iterator[tuple[Record, str, bool]]:
@@ -264,6 +280,27 @@ BAD = (
         raises="ConcretizationTypeError",
         run="schedule(jnp.ones(3), 2)",
     ),
+    Example(
+        "derivatives alone, of what becomes a float of Python",
+        """
+        import math
+        import jax
+        import jax.numpy as jnp
+
+        def scaled(x):
+            return x * float(x)  # bad
+
+        def rooted(w):
+            return w.sum() * math.sqrt(jnp.sum(w * 2))  # bad
+
+        def listed(w):
+            return sum(w.tolist())  # bad
+
+        slopes = jax.grad(rooted), jax.value_and_grad(listed), jax.grad(scaled)
+        """,
+        run="slopes[0](jnp.ones(3))",
+        raises="ConcretizationTypeError",
+    ),
 )
 
 GOOD = (
@@ -357,6 +394,34 @@ GOOD = (
             return x * scale
         """,
         run="import jax.numpy as jnp\nscaled(jnp.ones(2), 3.0)",
+    ),
+    Example(
+        "derivatives alone, of what has none; a conversion that must be refused",
+        """
+        import math
+        import unittest
+        import jax
+        import jax.numpy as jnp
+
+        def powers(x):
+            for _ in range(int(x)):
+                x = x * 2
+            return x * float(x > 0) * math.floor(jax.lax.stop_gradient(x)) * float(jnp.argmax(x))
+
+        def slope(x):
+            return jax.grad(powers)(x)
+
+        class Refused(unittest.TestCase):
+            def test_float(self):
+                @jax.jit
+                def f(x):
+                    with self.assertRaises(TypeError):
+                        float(x)
+                    return x
+
+                f(1.0)
+        """,
+        run="slope(2.0), Refused('test_float').debug()",
     ),
 )
 

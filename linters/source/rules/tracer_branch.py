@@ -2,9 +2,9 @@
 
 ## What it does
 Reports `if`, `while`, `assert`, `and`, `or`, `not`, `match` on a value, a conditional expression, the filter of a
-comprehension, a chain of comparisons, `bool()`, `any()`, `all()`, `filter()`, and `min()`, `max()` or `sorted()` of
-several values, where what is asked comes out of an array operation in a traced function. The function is followed
-through calls, transforms and files; `contract-lint check --why FILE:LINE` shows the way.
+comprehension, a chain of comparisons, `bool()`, `any()`, `all()`, `filter()`, `min()`, `max()` or `sorted()` of several
+values, and `in` a tuple, list, set or array, where what is asked comes out of an array operation in a traced function.
+The function is followed through calls, transforms and files; `contract-lint check --why FILE:LINE` shows the way.
 
 ## Why is this bad?
 Tracing runs the Python code once, with stand-ins for the arrays. A stand-in has no truth value, so the first trace ends
@@ -27,11 +27,13 @@ https://github.com/google-research/scenic/issues/709). Often it shows only when 
 that should pick the program with `static_argnames`.
 
 ## What stays clean
-Questions that tracing can answer: shapes, dtypes, `len`, `isinstance`, `is None`, membership, static arguments, values
-bound by partial, configuration, fields of modules. Arms that a traced call may never come to: behind `isinstance`,
-`x.ndim == 0`, `p is None` of a function round the traced one, or a flag that no traced call sets so. A bare parameter
-in a condition is reported only where its annotation says that it is an array or a number, or every traced call of a
-helper gives it one: else it may be a dictionary or None. A `try` that catches the error.
+Questions that tracing can answer: shapes, dtypes, `len`, `isinstance`, `is None`, keys of a dictionary, static
+arguments, values bound by partial, configuration, fields of modules. Arms that a traced call may never come to: behind
+`isinstance`, `x.ndim == 0`, `p is None` of a function round the traced one, or a flag that no traced call sets so. A
+bare parameter in a condition is reported only where its annotation says that it is an array or a number, or every
+traced call of a helper gives it one: else it may be a dictionary or None. Functions under `grad`, `vjp`, `jvp` or
+`linearize` alone, neither compiled nor mapped: these run on the numbers themselves. A `try` that catches the error, a
+test that expects it (`pytest.raises`, `self.assertRaises`), round the condition or round every call of the function.
 
 ## References
 - https://docs.jax.dev/en/latest/errors.html#jax.errors.TracerBoolConversionError
@@ -50,6 +52,7 @@ from ..facts import FileFacts
 from ..questions import questions
 from ..records import Branch
 from ..rule import SourceRule
+from ..twins import reached_branch
 from ..twins.tracer_branch import BAD, GOOD
 from ..values.value import Value, dotted
 
@@ -57,9 +60,14 @@ _NUMBERS = frozenset(
     {"builtins.int", "builtins.float", "builtins.bool", "jax.Array", "jax.numpy.ndarray", "chex.Array"}
 )
 
+_OWN_RULES = "jax.custom_"
+"""Derivatives that a project writes itself: they run on numbers, but for where a compiled function calls them."""
+
 
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function, traced in facts.traced_functions():
+        if not traced.hides and not traced.transform.startswith(_OWN_RULES):
+            continue
         sure = is_sure(traced)
         told: set[int] = set()
         for each in questions(facts, function):
@@ -107,6 +115,6 @@ RULE = SourceRule(
     severity="error",
     doc=__doc__ or "",
     check=check,
-    bad=BAD,
-    good=GOOD,
+    bad=(*BAD, *reached_branch.BAD),
+    good=(*GOOD, *reached_branch.GOOD),
 )

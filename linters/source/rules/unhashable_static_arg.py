@@ -42,6 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ..concrete import is_met
 from ..facts import FileFacts
 from ..hashing import unhashable, unhashable_class
 from ..jits import HASHES, jits, static_arguments
@@ -53,7 +54,7 @@ from ..values.value import Value
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function in facts.functions:
         for call in function.calls:
-            if call.decorates is not None:
+            if call.decorates is not None or is_met(facts, call, (ValueError,)):
                 continue
             for name, value in static_arguments(facts, call):
                 what = unhashable(facts.program, value)
@@ -409,6 +410,19 @@ def main():
             return table.lookup([jnp.ones(3)], 3) + table.lookup([jnp.ones(3), jnp.ones(3)], width=2)
         """,
         run="main()",
+    ),
+    Example(
+        "a list that must be refused",
+        _CALLS
+        + """
+import pytest
+
+
+def refused():
+    with pytest.raises(ValueError, match="static"):
+        init(jax.random.key(0), [8, 16])
+""",
+        run="refused()",
     ),
 )
 

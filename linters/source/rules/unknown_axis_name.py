@@ -35,6 +35,7 @@ from difflib import get_close_matches
 
 from ....contracts.finding import Finding
 from ..axes import MAPS, SHARD_MAPS, all_axes, mapped_over, mesh_axes, named, names_in, spec_call, specs_in
+from ..concrete import is_met
 from ..facts import FileFacts
 from ..records import Call, Function
 from ..rule import Example, SourceRule
@@ -50,6 +51,9 @@ _COLLECTIVES: dict[str, int] = {
 _PLACES = frozenset({"jax.lax.with_sharding_constraint", "jax.reshard", "jax.sharding.reshard"})
 _OUTERMOST = frozenset(MAPS) | SHARD_MAPS | COMPILES
 
+_ERRORS = (NameError, ValueError)
+"""What JAX raises: the second where a spec names no axis of the mesh."""
+
 
 def check(facts: FileFacts) -> Iterable[Finding]:
     told: set[int] = set()
@@ -57,7 +61,7 @@ def check(facts: FileFacts) -> Iterable[Finding]:
     for function in facts.functions:
         for call in function.calls:
             for finding, key in _in_call(facts, function, call, bound):
-                if key not in told:
+                if key not in told and not is_met(facts, call, _ERRORS):
                     told.add(key)
                     yield finding
 
@@ -315,6 +319,20 @@ GOOD = (
         def constrain(x):
             return jax.lax.with_sharding_constraint(x, PartitionSpec("fsdp"))
         """,
+    ),
+    Example(
+        "a name that must be refused",
+        """
+        import unittest
+        import jax
+        import jax.numpy as jnp
+
+        class Refused(unittest.TestCase):
+            def test_axis(self):
+                with self.assertRaises(NameError):
+                    jax.vmap(lambda x: jax.lax.psum(x, "rows"), axis_name="columns")(jnp.ones(2))
+        """,
+        run="Refused('test_axis').debug()",
     ),
 )
 

@@ -40,7 +40,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ..concrete import hides_values
 from ..facts import TRACERS, FileFacts
 from ..records import Function, Loop
 from ..rule import Example, SourceRule
@@ -52,7 +51,7 @@ MANY = 64
 
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function, traced in facts.traced_functions():
-        if not hides_values(traced):
+        if not traced.hides:
             continue
         for loop in function.loops:
             if loop.kind != "for" or loop.iterable is None or loop.once:

@@ -41,6 +41,7 @@ from collections.abc import Iterable, Iterator
 from ....contracts.finding import Finding
 from ..after_donation import Gone, gone_with, is_part_of, used_after
 from ..buffers import Use
+from ..concrete import is_met
 from ..donation import Donation, donated, leaves
 from ..facts import FileFacts
 from ..keys import same
@@ -49,6 +50,9 @@ from ..records import Call, Function, Loop, Record
 from ..rule import SourceRule
 from ..twins.use_after_donate import BAD, GOOD
 from ..values.value import Value, spread
+
+_ERRORS = (RuntimeError, ValueError)
+"""What reading a deleted array raises, and handing it to a compiled function."""
 
 
 def check(facts: FileFacts) -> Iterable[Finding]:
@@ -59,12 +63,13 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                 continue
             for donation in donated(facts, call):
                 finding = _at_once(facts, call, donation)
-                if finding is not None:
+                if finding is not None and not is_met(facts, call, _ERRORS):
                     told.add(call.node)
                     yield finding
                     continue
                 for gone in gone_with(facts, call, donation):
-                    found = next(used_after(facts, function, gone), None)
+                    read = used_after(facts, function, gone)
+                    found = next((each for each in read if not is_met(facts, each[1], _ERRORS)), None)
                     if found is not None and found[0].node not in told:
                         told.add(found[0].node)
                         yield _read(facts, gone, donation, found)

@@ -274,4 +274,26 @@ GOOD = (
         """,
         run="Counter()(1)",
     ),
+    Example(
+        "tests that show that it is refused",
+        """
+        import unittest
+        import jax.numpy as jnp
+        import pytest
+
+        def refused():
+            x = jnp.zeros(3)
+            with pytest.raises(TypeError, match="immutable"):
+                x[0] = 1
+
+        class Refused(unittest.TestCase):
+            def test_assign(self):
+                x = jnp.zeros(3)
+                with self.assertRaises(TypeError):
+                    x[0] = 1
+                with self.assertRaisesRegex(TypeError, "immutable"):
+                    x[1] += 1
+        """,
+        run="refused(), Refused('test_assign').debug()",
+    ),
 )

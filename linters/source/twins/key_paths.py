@@ -77,6 +77,39 @@ BAD = (
             return first, jax.random.normal(key, (next_count(),))  # bad
         """,
     ),
+    Example(
+        "a value that may be None in either arm, or was bound by another condition",
+        """
+        import jax
+
+        def drawn(key, n, table):
+            x = None
+            if n == 0:
+                x = jax.random.normal(key)
+            if x is not None:
+                x = jax.random.uniform(key)  # bad
+            return x
+
+        def found(key, n, table):
+            x = None
+            if n == 0:
+                noise = jax.random.normal(key)
+                x = table.get(n)
+            if x is None:
+                x = jax.random.uniform(key)  # bad
+            return x, noise
+
+        def another(key, n, m):
+            x, y = None, None
+            if n == 0:
+                y = jax.random.normal(key)
+            if m == 0:
+                x = 1
+            if x is None:
+                x = jax.random.uniform(key)  # bad
+            return x, y
+        """,
+    ),
 )
 
 GOOD = (
@@ -223,6 +256,43 @@ GOOD = (
         def outside(seed):
             sampler = Sampler(seed)
             return jax.random.normal(sampler.rng), jax.random.normal(sampler.rng)
+        """,
+    ),
+    Example(
+        "a value that tells which arm was taken",
+        """
+        import jax
+
+        def drawn(key, n):
+            x = None
+            if n == 0:
+                x = jax.random.normal(key)
+            elif n == 1:
+                x = jax.random.gumbel(key)
+            if x is None:
+                x = jax.random.uniform(key)
+            return x
+
+        def flagged(key, n):
+            done, x = False, 0.0
+            if n == 0:
+                done = True
+                x = jax.random.normal(key)
+            if not done:
+                x = jax.random.uniform(key)
+            return x
+
+        def chosen(key, n):
+            x = jax.random.normal(key) if n == 0 else None
+            return jax.random.uniform(key) if x is None else x
+
+        def named(key, noise):
+            mode, x = "normal" if noise else "none", 0.0
+            if mode == "normal":
+                x = jax.random.normal(key)
+            if not noise:
+                x = jax.random.uniform(key)
+            return x
         """,
     ),
 )

@@ -186,6 +186,29 @@ BAD = (
         raises="TracerBoolConversionError",
         run="step(model.init(jax.random.key(0), jnp.ones(3)), jnp.ones(3))",
     ),
+    Example(
+        "membership, which compares",
+        """
+        import jax
+        import jax.numpy as jnp
+
+        @jax.jit
+        def chosen(x):
+            return x if x.sum() in (1, 2) else -x  # bad
+
+        @jax.jit
+        def absent(x):
+            if 1 not in [x.sum(), 2]:  # bad
+                return -x
+            return x
+
+        @jax.jit
+        def within(x):
+            return x if 1.0 in x * 2 else -x  # bad
+        """,
+        run="chosen(jnp.ones(3))",
+        raises="TracerBoolConversionError",
+    ),
 )
 
 GOOD = (

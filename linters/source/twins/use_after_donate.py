@@ -405,4 +405,21 @@ GOOD = (
         """,
         run="outer(jnp.ones(2))\nfirst_that_fits(jnp.ones(2), [1, 5])",
     ),
+    Example(
+        "a read that must fail",
+        """
+        import jax
+        import jax.numpy as jnp
+        import pytest
+
+        step = jax.jit(lambda state: state + 1, donate_argnums=0)
+
+        def deleted():
+            state = jnp.zeros(3) + 1
+            step(state)
+            with pytest.raises(RuntimeError):
+                print(state)
+        """,
+        run="deleted()",
+    ),
 )

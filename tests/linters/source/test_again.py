@@ -34,6 +34,8 @@ BODIES = (
     "return jax.random.normal(x)",
     "while jnp.any(x > 0):\n        x = {name}(x)\n    return x",
     "return jax.devices()",
+    "with pytest.raises(TypeError):\n        {name}(x)",
+    "with pytest.raises(TypeError):\n        jax.jit({name})(x)\n    return {name}(x)",
 )
 
 

@@ -278,3 +278,53 @@ def test_stars_of_modules_that_cannot_be_seen_end() -> None:
     program = program_of(files)
     assert program.resolve("pkg.lost") is not None
     assert len(program._resolved) <= 3_000
+
+
+REFUSED = """
+import jax
+import pytest
+from code import f, g
+
+def test_refused():
+    with pytest.raises({error}):
+        jax.jit(f)(1.0)
+    {more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "more", "expected"),
+    [
+        ("TypeError", "pass", ("TypeError",)),
+        ("(IndexError, TypeError)", "pass", ("IndexError", "TypeError")),
+        ("RuntimeError", "pass", ()),
+        ("TypeError", "jax.jit(f)(2.0)", ()),
+        ("TypeError", "pytest.raises(TypeError, jax.jit(f), 2.0)", ("TypeError",)),
+        ("TypeError", "pytest.raises(NameError, jax.jit(f), 2.0)", ()),
+        ("TypeError", "jax.jit(g)(2.0)", ()),
+        ("TypeError", "g(2.0), f(2.0)", ("TypeError",)),
+    ],
+)
+def test_a_failure_is_expected_where_every_call_expects_it(error: str, more: str, expected: tuple[str, ...]) -> None:
+    code = "def f(x):\n    return x\n\ndef g(x):\n    return f(x)\n"
+    program = program_of({"code.py": code, "test_refused.py": REFUSED.format(error=error, more=more)})
+    assert program.traced_functions["code:f"].expected == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "staged", "hides"),
+    [
+        ("def f(x): ...\ng = jax.grad(f)(1.0)", False, False),
+        ("def f(x): ...\ng = jax.vjp(f, 1.0)", False, False),
+        ("def f(x): ...\ng = jax.vmap(jax.grad(f))", False, True),
+        ("def f(x): ...\ng = jax.grad(f)\nh = jax.vmap(f)", False, True),
+        ("def f(x): ...\ng = jax.linear_transpose(f, 1.0)", False, True),
+        ("def f(x): ...\ng = jax.jit(lambda x: jax.grad(f)(x))", True, True),
+        ("def f(x): ...\ng = jax.grad(lambda x: f(x))", False, False),
+        ("def f(x): ...\ng = jax.vmap(lambda x: jax.grad(f)(x))", False, True),
+    ],
+)
+def test_derivatives_alone_keep_the_numbers(code: str, staged: bool, hides: bool) -> None:
+    found = traced(code)
+    assert found is not None
+    assert (found.staged, found.hides) == (staged, hides)

@@ -22,16 +22,19 @@ class DatasetSection(Section):
 class SamplerSection(Section):
     """In what order records come."""
 
-    kind: str | None = Field(default=None, min_length=1, description="Its name: shuffle, sequential, ...")
+    kind: str | None = Field(
+        default=None,
+        min_length=1,
+        description="As a progress record has it; of grain: shuffle, sequential.",
+    )
     seed: int | None = Field(default=None, ge=0, description="What the order follows from.")
-    epochs: int | None = Field(default=None, ge=1, description="How often records come round; null: without end.")
 
 
 class DataShardingSection(Section):
     """How one global batch is divided."""
 
     processes: int = Field(default=1, ge=1, description="Processes that read data; each reads its own rows.")
-    prefetch: int | None = Field(default=None, ge=0, description="Batches that are read ahead.")
+    prefetch: int | None = Field(default=None, ge=0, description="Batches read ahead, as a record has it.")
 
 
 class LoaderSection(Section):
@@ -45,5 +48,5 @@ class LoaderSection(Section):
 class ProgressSection(Section):
     """The record that is saved beside each checkpoint."""
 
-    fields: list[str] = Field(default_factory=list, description="What it holds; see docs/data.md for the twelve.")
+    fields: list[str] = Field(default_factory=list, description="The twelve (see docs/data.md), and a project's own.")
     tokens_per_step: int | None = Field(default=None, ge=1, description="Tokens that each step takes from the data.")

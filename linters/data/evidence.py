@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...contracts.data_manifest import DataManifest
 from ...contracts.finding import Finding
 from ...contracts.load import LoadedContract
 from ...contracts.model import DataSection
@@ -35,6 +36,8 @@ class DataEvidence:
     replayed: Replayed | None = None
     history: tuple[Progress, ...] = ()
     loaded: LoadedContract | None = None
+    manifest: DataManifest | None = None
+    """The one that the contract names."""
 
     @property
     def records(self) -> tuple[Progress, ...]:

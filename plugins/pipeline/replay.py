@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Finding, Location
 from ...contracts.load import LoadedContract, load_contract
 from ...contracts.progress import Progress, read_progress
+from ...contracts.promised_manifest import promised_manifest
 from ...linters.data.evidence import DataEvidence, Replayed
 from ...linters.data.judge import judge_data
 from ...runtime.contract import project_root
@@ -46,11 +48,12 @@ def replay(
     require_known([*select, *ignore])
     loaded = readable(contract)
     positions = (read_progress(first)[-1], read_progress(second)[-1])
-    evidence = DataEvidence(positions=positions, loaded=loaded)
+    manifest = promised_manifest(loaded) if loaded is not None else None
+    evidence = DataEvidence(positions=positions, loaded=loaded, manifest=manifest)
     found = judge_data(evidence)
     if not any(finding.code == "DAT711" for finding in found):
         replayed = _replayed(_request(loaded, loader, positions, batches), loaded, python, timeout, say)
-        evidence = DataEvidence(positions=positions, replayed=replayed, loaded=loaded)
+        evidence = replace(evidence, replayed=replayed)
         found = judge_data(evidence)
     read = len(evidence.replayed.batches[0]) if evidence.replayed is not None else 0
     proof = f"{read} batch{'es' * (read != 1)} from each, the same by sha256" if read else None
@@ -69,7 +72,12 @@ def check_progress(
     require_known([*select, *ignore])
     loaded = readable(contract)
     histories = [read_progress(file) for file in files]
-    found = [each for history in histories for each in judge_data(DataEvidence(history=history, loaded=loaded))]
+    manifest = promised_manifest(loaded) if loaded is not None else None
+    found = [
+        each
+        for history in histories
+        for each in judge_data(DataEvidence(history=history, loaded=loaded, manifest=manifest))
+    ]
     count = sum(map(len, histories))
     proof = f"{count:,} record{'s' * (count != 1)} looked at"
     subject = files[0] if len(files) == 1 else f"{len(files)} files"

@@ -2,7 +2,8 @@
 
 ## What it does
 Compares the data, tokenizer, mixture, seed, sampler, batch size and number of processes of two progress records with
-each other, with the contract's section `data`, and with the loader as it is now (`batch replay`).
+each other, with the contract's section `data` and the manifest that it names, and with the loader as it is now
+(`batch replay`).
 
 ## Why is this bad?
 A cursor is a number: grain's Dataset API, for one, takes it into another seed, size, batch size or mixture without a
@@ -25,6 +26,7 @@ word. Some records are then read twice and others never, and the loss curve only
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import zip_longest
 from typing import Any
@@ -61,6 +63,7 @@ def _promised(evidence: DataEvidence, record: Progress) -> Iterable[Finding]:
     contract, data = (evidence.loaded.contract if evidence.loaded is not None else None), evidence.data
     if contract is None or data is None or evidence.loaded is None:
         return
+    manifest = evidence.manifest
     promises: dict[str, tuple[str, Any]] = {
         "dataset": ("data.dataset.root", data.dataset.root if data.dataset else None),
         "tokenizer": ("data.tokenizer.sha256", data.tokenizer.sha256 if data.tokenizer else None),
@@ -68,7 +71,15 @@ def _promised(evidence: DataEvidence, record: Progress) -> Iterable[Finding]:
         "seed": ("data.sampler.seed", data.sampler.seed if data.sampler else None),
         "batch": ("batch.size", contract.batch.size if contract.batch else None),
         "shards": ("data.sharding.processes", data.sharding.processes if data.sharding else None),
+        "prefetch": ("data.sharding.prefetch", data.sharding.prefetch if data.sharding else None),
     }
+    if manifest is not None:
+        for name, digest in (("dataset", manifest.root), ("tokenizer", manifest.tokenizer_digest)):
+            promises[name] = promises[name] if promises[name][1] is not None else ("data.dataset.manifest", digest)
+    kind = data.sampler.kind if data.sampler else None
+    sampler = record.fields.get("sampler")
+    if kind is not None and sampler is not None and not _is_ordered(sampler, kind):
+        promises["sampler"] = ("data.sampler.kind", kind)
     for name, (key, wanted) in promises.items():
         if wanted is not None and name in record.fields and record.fields[name] != wanted:
             was, now = _told(wanted, record.fields[name])
@@ -83,6 +94,15 @@ def _promised(evidence: DataEvidence, record: Progress) -> Iterable[Finding]:
                 evidence=(f"promised at {evidence.loaded.place(key)} {key}",),
                 details={"field": name},
             )
+
+
+def _is_ordered(sampler: Any, kind: str) -> bool:
+    """Whether a record's sampler is of a kind; stages of a pipeline tell only whether one of them shuffles."""
+    if isinstance(sampler, str):
+        return sampler == kind
+    stages = sampler if isinstance(sampler, list) else [sampler]
+    shuffled = any(re.search(r"shuffle(?!=False)", str(stage), re.IGNORECASE) for stage in stages)
+    return {"shuffle": shuffled, "sequential": not shuffled}.get(kind, True)
 
 
 def _now(evidence: DataEvidence) -> Iterable[Finding]:

@@ -2,7 +2,8 @@
 
 ## What it does
 Looks for the twelve fields: step, tokens, sources, cursor, dataset, tokenizer, mixture, seed, sampler, batch, shards
-and prefetch. null counts as missing; a mixture of one source is `{"web": 1}`.
+and prefetch; and those that `data.progress.fields` adds. null counts as missing; a mixture of one source is
+`{"web": 1}`.
 
 ## Why is this bad?
 What was not written down cannot be compared when the run is resumed: a cursor restores, the data does not.
@@ -36,19 +37,23 @@ from ..evidence import DataEvidence
 
 
 def check(evidence: DataEvidence) -> Iterable[Finding]:
+    progress = evidence.data.progress if evidence.data is not None else None
+    own = {name: "promised by data.progress.fields" for name in (progress.fields if progress is not None else ())}
+    wanted = own | dict(PROGRESS_FIELDS)
     for record in evidence.records:
-        if record.missing:
-            several = len(record.missing) > 1
+        missing = [*record.missing, *(n for n in own if n not in PROGRESS_FIELDS and record.fields.get(n) is None)]
+        if missing:
+            several = len(missing) > 1
             yield evidence.finding(
                 RULE,
                 record,
-                record.missing[0],
-                f"{len(record.missing)} of {len(PROGRESS_FIELDS)} fields of the progress record "
-                f"{'are' if several else 'is'} missing: {', '.join(record.missing)}",
+                missing[0],
+                f"{len(missing)} of {len(wanted)} fields of the progress record "
+                f"{'are' if several else 'is'} missing: {', '.join(missing)}",
                 subject="record",
-                expected=", ".join(PROGRESS_FIELDS),
-                found=", ".join(name for name in PROGRESS_FIELDS if name not in record.missing) or "none",
-                evidence=tuple(f"{name}: {PROGRESS_FIELDS[name]}" for name in record.missing),
+                expected=", ".join(wanted),
+                found=", ".join(name for name in wanted if name not in missing) or "none",
+                evidence=tuple(f"{name}: {wanted[name]}" for name in missing),
                 help="write them beside the cursor; contract_lint.data_position makes the record of a grain iterator",
             )
 

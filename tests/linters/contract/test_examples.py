@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from contract_lint.contracts.data_manifest import DataFile, DataManifest
 from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import load_contract
 from contract_lint.linters.registry import builtin_rules, rules
@@ -38,6 +39,15 @@ REST = {
 }
 
 
+SHARDS = tuple(DataFile(f"{source}/0.jsonl", "shard", 1, "sha256:" + "0" * 64) for source in ("code", "web"))
+FILES = {
+    "base.contract.yaml": "contract: 1\n",
+    "configs/base.yml": "num_layers: 2\n",
+    "data.manifest.json": DataManifest(SHARDS).as_text(),
+    "src/x": "",
+}
+
+
 def example(rule: Rule, heading: str) -> str:
     found = re.search(rf"## {re.escape(heading)}\n```yaml\n(.*?)```", rule.doc, re.DOTALL)
     assert found is not None, f"{rule.code} has no example under {heading!r}"
@@ -45,7 +55,7 @@ def example(rule: Rule, heading: str) -> str:
 
 
 def judge(rule: Rule, folder: Path, fragment: str) -> list[Finding]:
-    for path, text in (("base.contract.yaml", "contract: 1\n"), ("configs/base.yml", "num_layers: 2\n"), ("src/x", "")):
+    for path, text in FILES.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(text)
     own = set(re.findall(r"^(\w+):", fragment, re.MULTILINE))

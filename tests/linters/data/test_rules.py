@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract_lint.contracts.data_manifest import DataFile, DataManifest
 from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import load_contract
 from contract_lint.contracts.progress import PROGRESS_FIELDS, read_progress
@@ -77,7 +78,9 @@ data: { mixture: { web: 1 }, sampler: { seed: 3 }, sharding: { processes: 1 }, p
 def pair(tmp_path: Path) -> Pair:
     """`pair(changes, batches_a, batches_b, ...)`: the findings on the whole record and a changed one."""
 
-    def judged(changes: Mapping[str, Any], contract: str = CONTRACT, **replayed: Any) -> list[Finding]:
+    def judged(
+        changes: Mapping[str, Any], contract: str = CONTRACT, manifest: DataManifest | None = None, **replayed: Any
+    ) -> list[Finding]:
         for name, fields in (("a", WHOLE), ("b", {**WHOLE, **changes})):
             (tmp_path / f"{name}.json").write_text(json.dumps({k: v for k, v in fields.items() if v is not None}))
         (tmp_path / "c.contract.yaml").write_text(contract)
@@ -85,7 +88,12 @@ def pair(tmp_path: Path) -> Pair:
         loaded = load_contract(tmp_path / "c.contract.yaml", root=tmp_path)
         assert loaded.contract is not None, loaded.findings
         return judge_data(
-            DataEvidence(positions=(a, b), replayed=Replayed(**replayed) if replayed else None, loaded=loaded)
+            DataEvidence(
+                positions=(a, b),
+                replayed=Replayed(**replayed) if replayed else None,
+                loaded=loaded,
+                manifest=manifest,
+            )
         )
 
     return judged
@@ -117,6 +125,48 @@ def test_what_the_contract_promises_counts_too(pair: Pair) -> None:
     found = pair({}, CONTRACT.replace("seed: 3", "seed: 7"))
     assert [each.code for each in found] == ["DAT711"] * 2
     assert found[0].message == "seed is 3, and the contract promises 7" and "data.sampler.seed" in found[0].evidence[0]
+
+
+def _of_b(finding: Finding) -> bool:
+    return finding.location is not None and finding.location.path.endswith("b.json")
+
+
+@pytest.mark.parametrize(
+    ("promised", "sampler", "said"),
+    [
+        ("sampler: { kind: shuffle }", "shuffle", None),
+        ("sampler: { kind: shuffle }", "sequential", "sampler is sequential, and the contract promises shuffle"),
+        ("sampler: { kind: shuffle }", ["Batch(batch_size=4)", "WindowShuffle(seed=3)"], None),
+        ("sampler: { kind: shuffle }", ["IndexSampler(shuffle=False)"], "promises shuffle"),
+        ("sampler: { kind: sequential }", ["IndexSampler(shuffle=False)"], None),
+        ("sampler: { kind: sequential }", ["Shuffle(seed=3)"], "promises sequential"),
+        ("sampler: { kind: by_length }", ["Shuffle(seed=3)"], None),
+        ("sharding: { prefetch: 2 }", "shuffle", None),
+        ("sharding: { prefetch: 4 }", "shuffle", "prefetch is 2, and the contract promises 4"),
+    ],
+)
+def test_what_orders_and_reads_ahead_is_promised(pair: Pair, promised: str, sampler: Any, said: str | None) -> None:
+    contract = CONTRACT[: CONTRACT.index("data:")] + f"data: {{ {promised} }}\n"
+    found = [
+        each for each in pair({"sampler": sampler}, contract) if each.location and each.location.path[-6:] == "b.json"
+    ]
+    found = [each for each in found if "promises" in each.message]
+    assert [each.code for each in found] == ([] if said is None else ["DAT711"])
+    assert said is None or said in found[0].message
+
+
+def test_the_manifest_that_a_contract_names_is_its_word_on_the_files(pair: Pair) -> None:
+    contract = CONTRACT[: CONTRACT.index("data:")] + "data: { dataset: { manifest: m.json } }\n"
+    manifest = DataManifest((DataFile("web/0.jsonl", "shard", 1, "sha256:" + "0" * 64),))
+    assert pair({}, contract) == []
+    found = pair({}, contract, manifest)
+    assert [each.key for each in found] == ["dataset"] * 2 and found[0].expected == manifest.root
+    assert "data.dataset.manifest" in found[0].evidence[0]
+    assert [
+        each.code
+        for each in pair({"dataset": manifest.root}, contract, manifest)
+        if each.location.path[-6:] == "b.json"
+    ] == ["DAT711"]
 
 
 def test_other_places_are_no_other_data(pair: Pair) -> None:
@@ -189,6 +239,14 @@ def test_a_cursor_that_moves(tmp_path: Path) -> None:
 def test_a_field_that_is_missing(pair: Pair, name: str) -> None:
     (found,) = pair({name: None})
     assert found.code == "DAT714" and f"is missing: {name}" in found.message
+
+
+def test_a_field_of_the_project_that_is_missing(pair: Pair) -> None:
+    fields = f"progress: {{ fields: [{', '.join(PROGRESS_FIELDS)}, wall_clock] }}"
+    contract = CONTRACT[: CONTRACT.index("data:")] + f"data: {{ {fields} }}\n"
+    (found,) = [each for each in pair({"wall_clock": 7}, contract) if each.code == "DAT714"]
+    assert found.message == "1 of 13 fields of the progress record is missing: wall_clock"
+    assert found.location is not None and found.location.path.endswith("a.json")
 
 
 def test_every_rule_has_a_case() -> None:

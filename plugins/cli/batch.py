@@ -85,16 +85,30 @@ def check(
 @click.argument("file", metavar="FILE", type=click.Path())
 @contract_option
 @click.option("--row", type=int, default=0, show_default=True, help="The row to show.")
+@click.option(
+    "--tokenizer",
+    type=click.Path(),
+    metavar="PATH",
+    help="A file of a tokenizer, or its folder: also the text of each token.",
+)
 @click.option("--query", type=int, metavar="COLUMN", help="Also the keys that this query may see.")
 @click.option("--format", "form", type=click.Choice(("text", "json", "html")), default="text", help="Output format.")
 @output_option
-def inspect(file: str, contract: str | None, row: int, query: int | None, form: str, output: str | None) -> None:
+def inspect(
+    file: str,
+    contract: str | None,
+    row: int,
+    tokenizer: str | None,
+    query: int | None,
+    form: str,
+    output: str | None,
+) -> None:
     """One row of a batch, a column for each token: id, segment, position, target, loss mask; and the batch's counts."""
     from ..pipeline.batch import open_batch, view_row
     from ..report.text import DEFAULT_WIDTH
     from .output import terminal, write
 
-    view = view_row(open_batch(file, contract), row, query)
+    view = view_row(open_batch(file, contract), row, query, tokenizer)
     if form == "json":
         from ..report.json import dumps
 

@@ -18,6 +18,7 @@ from ...linters.batch.facts import BatchFacts, batch_facts
 from ...linters.batch.judge import judge_batch
 from ...linters.batch.read import read_batch
 from ...linters.batch.visible import Run, counted_targets, visible_keys
+from ...linters.data.tokenizer import read_vocabulary
 from .report import FailOn, Report, report
 from .selection import require_known, selected
 
@@ -39,6 +40,9 @@ class RowView:
     facts: BatchFacts
     query: int | None = None
     visible: tuple[Run, ...] = ()
+    tokenizer: str | None = None
+    pieces: tuple[str | None, ...] = ()
+    """The text of each token, by the files of `tokenizer`; None for an id that they do not have."""
 
     def as_json(self) -> dict[str, Any]:
         facts = {name: getattr(self.facts, name) for name in self.facts.__slots__} | {"padding": self.facts.padding}
@@ -48,6 +52,8 @@ class RowView:
             "facts": facts,
             "row": self.row,
             "fields": {role: {"name": self.names[role], "values": values} for role, values in self.fields.items()},
+            "tokenizer": self.tokenizer,
+            "pieces": None if self.tokenizer is None else list(self.pieces),
             "documents": [{"segment": s.segment, "start": s.start, "stop": s.stop} for s in self.spans],
             "counted": [list(run) for run in self.counted],
             "denominator": self.denominator,
@@ -116,8 +122,13 @@ def _proof(evidence: BatchEvidence) -> str:
     return f"{said}; step {probe.step} probed: {seen}"
 
 
-def view_row(evidence: BatchEvidence, row: int, query: int | None = None) -> RowView:
-    """One row to look at. Raises ContractLintError for a row or column that is not there."""
+def view_row(
+    evidence: BatchEvidence, row: int, query: int | None = None, tokenizer: str | Path | None = None
+) -> RowView:
+    """One row to look at; `tokenizer` is a file, or a folder of files, that say what its tokens stand for.
+
+    Raises ContractLintError for a row or column that is not there, and as `read_vocabulary`.
+    """
     batch = evidence.batch
     if batch.shape is None:
         names = ", ".join(f"{name} {list(array.shape)}" for name, array in batch.arrays.items())
@@ -135,6 +146,13 @@ def view_row(evidence: BatchEvidence, row: int, query: int | None = None) -> Row
         for role in ROLES
         if role != "lengths" and (array := batch.get(role)) is not None
     }
+    pieces: tuple[str | None, ...] = ()
+    if tokenizer is not None:
+        if "tokens" not in fields:
+            said = "has no array of tokens that --tokenizer could decode"
+            raise ContractLintError(said, Location(batch.path), "name it in the contract, by `role: tokens`")
+        known = read_vocabulary(tokenizer).pieces
+        pieces = tuple(known.get(int(token)) for token in fields["tokens"])
     return RowView(
         batch=batch.path,
         row=row,
@@ -146,6 +164,8 @@ def view_row(evidence: BatchEvidence, row: int, query: int | None = None) -> Row
         facts=batch_facts(batch),
         query=query,
         visible=tuple(visible_keys(batch, row, query)) if query is not None else (),
+        tokenizer=None if tokenizer is None else Path(tokenizer).as_posix(),
+        pieces=pieces,
     )
 
 

@@ -7,10 +7,12 @@ from html import escape
 from ...contracts.model import Role
 from ..pipeline.batch import RowView
 from .batch_text import LABELS
-from .batch_words import facts, headline, ranges, visible
+from .batch_words import facts, headline, pieces, ranges, visible
 from .printable import one_line
 
 SHOWN = 16_384
+SHOWN_WITH_PIECES = 8_192
+_PIECE = 12
 _STYLE = """
 :root { color-scheme: light dark; font: 14px/1.45 system-ui, sans-serif }
 body { max-width: 90rem; margin: 2rem auto; padding: 0 1rem } h1 { font-size: 1.25rem }
@@ -35,7 +37,8 @@ def html(view: RowView) -> str:
     if view.query is not None:
         parts.append(f"<p>{_text(visible(view))}</p>")
     roles: list[Role] = [role for role in LABELS if role in view.fields]
-    legend = ", ".join(LABELS[role] for role in roles)
+    texts = pieces(view, _PIECE)
+    legend = ", ".join([*(["piece"] if texts else []), *(LABELS[role] for role in roles)])
     parts.append(f"<p class=legend>each box, top to bottom: column, {_text(legend)}; faint: not counted</p>")
     colour = {}
     for number, span in enumerate(view.spans):
@@ -46,11 +49,12 @@ def html(view: RowView) -> str:
             parts.append(f'<div class=legend style="color:{name}">segment {span.segment}: columns {columns}</div>')
     counted = {column for start, stop in view.counted for column in range(start, stop)}
     seen = {column for start, stop in view.visible for column in range(start, stop)}
-    shown = min(view.facts.columns, SHOWN)
+    shown = min(view.facts.columns, SHOWN_WITH_PIECES if texts else SHOWN)
     parts.append("<div class=row>")
     for column in range(shown):
         marks = "t" + " off" * (column not in counted) + " seen" * (column in seen)
-        values = "".join(f"<b>{_text(f'{view.fields[role][column]:g}')}</b>" for role in roles)
+        values = f"<b>{_text(texts[column])}</b>" if texts else ""
+        values += "".join(f"<b>{_text(f'{view.fields[role][column]:g}')}</b>" for role in roles)
         parts.append(f'<div class="{marks}" style="--c:{colour.get(column, "#8884")}">{column}{values}</div>')
     parts.append("</div>")
     if shown < view.facts.columns:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rich.cells import cell_len
+
 from ...contracts.model import Role
 from ..pipeline.batch import RowView
-from .batch_words import facts, headline, ranges, visible
+from .batch_words import facts, headline, pieces, ranges, visible
 
 LABELS: dict[Role, str] = {
     "tokens": "token",
@@ -19,6 +21,8 @@ LABELS: dict[Role, str] = {
 """In the order in which a reader follows a token."""
 _LABEL = max(map(len, LABELS.values())) + 2
 _SHOWN = 512
+_PIECE = 16
+"""Cells for the text of a token."""
 
 
 def text(view: RowView, width: int) -> str:
@@ -44,7 +48,9 @@ def _columns(view: RowView, width: int) -> Iterator[str]:
     starts = {span.start for span in view.spans} | {span.stop for span in view.spans}
     cells = {LABELS[role]: [_number(value) for value in view.fields[role]] for role in LABELS if role in view.fields}
     cells = {"column": [str(column) for column in range(view.facts.columns)], **cells}
-    widths = [max(len(values[column]) for values in cells.values()) for column in range(shown)]
+    if view.pieces:
+        cells = {"column": cells.pop("column"), "piece": pieces(view, _PIECE), **cells}
+    widths = [max(cell_len(values[column]) for values in cells.values()) for column in range(shown)]
     begin = 0
     while begin < shown:
         end, used = begin, _LABEL
@@ -53,7 +59,7 @@ def _columns(view: RowView, width: int) -> Iterator[str]:
             end += 1
         for label, values in cells.items():
             parts = [
-                ("| " if column in starts and column > begin else "  ") + values[column].rjust(widths[column])
+                ("| " if column in starts and column > begin else "  ") + _right(values[column], widths[column])
                 for column in range(begin, end)
             ]
             yield (label.ljust(_LABEL) + "".join(parts)).rstrip()
@@ -62,6 +68,11 @@ def _columns(view: RowView, width: int) -> Iterator[str]:
             yield ""
     if shown < view.facts.columns:
         yield f"and {view.facts.columns - shown:,} more columns; --format json has all"
+
+
+def _right(text: str, width: int) -> str:
+    """To the right of `width` cells: letters may take none or two of them."""
+    return " " * (width - cell_len(text)) + text
 
 
 def _number(value: int | float) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from ..pipeline.batch import RowView
 from .printable import one_line, plural
 
@@ -34,7 +36,32 @@ def facts(view: RowView) -> list[str]:
         lines.append(documents)
     if known.denominator is not None:
         lines.append(f"{known.counted:,} targets count; the mean loss is divided by {known.denominator:,g}")
+    if view.tokenizer is not None:
+        strange = view.pieces.count(None)
+        left = (
+            f"; {plural(strange, 'token')} of this row {'is' if strange == 1 else 'are'} not in it" if strange else ""
+        )
+        lines.append(one_line(f"pieces by {view.tokenizer}{left}"))
     return lines
+
+
+def pieces(view: RowView, most: int) -> list[str]:
+    """The text of each token, on at most `most` cells; `?` in brackets for an id that the tokenizer does not have."""
+    return ["(?)" if piece is None else _seen(piece, most) for piece in view.pieces]
+
+
+_IN_SIGHT = str.maketrans({" ": "\u00b7", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+def _seen(piece: str, most: int) -> str:
+    """Spaces are dots, whatever breaks a line or moves the cursor its escape; a longer one ends with three dots."""
+    whole = len(piece) <= most * 4
+    seen = one_line(piece[: most * 4].translate(_IN_SIGHT))
+    if whole and cell_len(seen) <= most:
+        return seen
+    while cell_len(seen) > most - 3:
+        seen = seen[:-1]
+    return seen + "..."
 
 
 def visible(view: RowView) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 CORPUS = os.environ.get("CONTRACT_LINT_CORPUS")
@@ -59,6 +60,75 @@ def test_inspect_as_json_and_html(cli: Run, tmp_path: Path) -> None:
         and "https:" not in page
         and "<script" not in page
     )
+
+
+PIECES = [
+    "<pad>",
+    " the",
+    "\n",
+    "<img src=x>",
+    "\x1b[31m",
+    "\u65e5\u672c\u8a9e",
+    "e\u0301",
+    "w" * 5_000,
+    "\u202eabc",
+    "&amp;",
+]
+
+
+@pytest.fixture
+def decoded(tmp_path: Path) -> Path:
+    tokens = np.arange(24).reshape(2, 12)
+    np.savez(tmp_path / "b.npz", tokens=tokens, segment_ids=np.ones_like(tokens))
+    (tmp_path / "vocab.json").write_text(json.dumps(PIECES))
+    return tmp_path
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_pieces_fit_and_are_harmless(cli: Run, decoded: Path, columns: int) -> None:
+    done = cli("batch", "inspect", "b.npz", "--tokenizer", "vocab.json", env={"COLUMNS": str(columns)})
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and max(map(cell_len, lines)) <= columns
+    assert "pieces by vocab.json; 2 tokens of this row are not in it" in done.stdout
+    assert not {"\x1b", "\u202e"} & set(done.stdout)
+    (first, *_) = [line for line in lines if line.startswith("piece")]
+    (ids,) = [line for line in lines if line.startswith("token") and " 0 " in line]
+    assert first.split()[1:6] == ["<pad>", "\u00b7the", "\\n", "<img\u00b7src=x>", "\\x1b[31m"]
+    assert cell_len(first) == cell_len(ids), "a piece stands over its id"
+    assert "\u65e5\u672c\u8a9e" in done.stdout and "w" * 13 + "..." in done.stdout and "w" * 14 not in done.stdout
+
+
+def test_pieces_as_json_and_html(cli: Run, decoded: Path) -> None:
+    inspect = ("batch", "inspect", "b.npz", "--tokenizer", ".", "--format")
+    view = json.loads(cli(*inspect, "json").stdout)
+    assert view["pieces"] == [*PIECES, None, None] and view["tokenizer"] == "."
+    assert json.loads(cli("batch", "inspect", "b.npz", "--format", "json").stdout)["pieces"] is None
+    page = cli(*inspect, "html").stdout
+    assert "<img" not in page and "&lt;img" in page and "&amp;amp;" in page and "\x1b" not in page
+    (decoded / "vocab.json").write_text(json.dumps(["<\"'&" * 9] * 9_000))
+    np.savez(
+        decoded / "b.npz",
+        tokens=np.arange(8_192)[None],
+        targets=np.arange(8_192)[None],
+        segment_ids=np.ones((1, 8_192), int),
+    )
+    assert len(cli(*inspect, "html").stdout.encode()) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("none.json", None, "none.json: cannot be read"),
+        ("vocab.json", "{", "vocab.json:1:2: is no JSON"),
+        ("vocab.json", '{"a": -1}', "is no number of at least 0"),
+        ("x.bin", "a", "x.bin: holds no vocabulary"),
+    ],
+)
+def test_a_tokenizer_that_cannot_be_read(cli: Run, decoded: Path, name: str, text: str | None, said: str) -> None:
+    if text is not None:
+        (decoded / name).write_text(text)
+    done = cli("batch", "inspect", "b.npz", "--tokenizer", name)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
 
 
 def test_names_are_escaped(cli: Run, tmp_path: Path) -> None:

@@ -45,12 +45,22 @@ def gone_with(facts: FileFacts, call: Call, donation: Donation) -> Iterator[Gone
             yield Gone(call, before, False, when, loop)
 
 
-def used_after(facts: FileFacts, function: Function, gone: Gone) -> Iterator[tuple[Use, Record, str]]:
+Used = list[tuple[Use, Record]]
+"""Uses of values, each with when it happens."""
+
+
+def used_in(function: Function) -> Used:
+    """What a function uses, itself and through the functions that it makes and calls."""
+    return [*((each, each.record) for each in uses(function)), *_in_closures(function)]
+
+
+def used_after(facts: FileFacts, used: Used, gone: Gone) -> Iterator[tuple[Use, Record, str]]:
     """Where a donated value is read after the call: the use, when it happens, and how sure its numbers are needed."""
-    for use, when in (*((each, each.record) for each in uses(function)), *_in_closures(function)):
-        if when is gone.call or not _after(gone, when) or not together(gone.call.block, when.block, *gone.when):
+    for use, when in used:
+        if when is gone.call or not _after(gone, when):
             continue
-        if _is_gone(gone, when, use.value) or (gone.round is None and is_part_of(use.value, gone.value)):
+        taken = _is_gone(gone, when, use.value) or (gone.round is None and is_part_of(use.value, gone.value))
+        if taken and together(gone.call.block, when.block, *gone.when):
             need = needs(facts, use)
             if need is not None:
                 yield use, when, need

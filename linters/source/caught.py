@@ -31,7 +31,7 @@ _OF_JAX: dict[str, type[Exception]] = {
 
 def is_caught(block: Block, errors: tuple[type, ...]) -> bool:
     """Whether something round a block goes on when one of these errors is raised there."""
-    for each in block.around():
+    for each in block.contexts:
         if each.arm == "try" and any(_catches(handler, errors) for handler in each.branch.node.handlers):
             return True
         if each.arm == "with" and any(_may_be(given, errors) for given in _let_through(each.guard)):
@@ -43,11 +43,7 @@ def expected_refusals(block: Block) -> list[str]:
     """The errors, of those that tracing ends with, that code round a block is written for: it names one of them, or is
     a test that expects any. A handler for whatever may happen tells nothing of what does.
     """
-    return [
-        error.__name__
-        for error in _REFUSALS
-        if any(_is_meant(each, error) for each in block.around() if each.arm in ("try", "with"))
-    ]
+    return [error.__name__ for error in _REFUSALS if any(_is_meant(each, error) for each in block.contexts)]
 
 
 def handed_to(call: Call) -> tuple[int, list[str]] | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .caught import is_caught
-from .fixed import UNDECIDED, asked_parameters, guards_round, is_dead
+from .fixed import UNDECIDED, asked_parameters, is_dead
 from .records import Block, Record
 from .traced import Traced, is_conventional
 from .values.value import Value, dotted
@@ -72,19 +72,33 @@ def may_be_concrete(facts: FileFacts, record: Record, errors: tuple[type, ...] =
     """Whether code runs only on what is no tracer, in no traced call that is seen, or its failure, one of `errors`, is
     caught.
     """
-    if is_dead(guards_round(record.block, record.function), facts.fixed) or is_met(facts, record, errors):
+    if is_met(facts, record, errors) or facts.round(record.block, _rules_out):
         return True
-    for each in record.block.around():
-        guard = each.guard
-        if guard is None:
-            continue
-        if each.arm == "with" and guard.op == "call" and facts.callee(guard.data).name in _CONCRETE:
-            return True
-        if asks_type(facts, guard) or _is_off(guard, each.arm):
-            return True
-        if each.arm == "then" and (_asks_for_none(facts, guard) or _asks_for_scalar(guard)):
-            return True
-    return False
+    if any(_is_concrete(facts, each.guard) for each in record.block.contexts if each.arm == "with"):
+        return True
+    defined = [each.defined_in for each in record.function.chain() if each.defined_in is not None]
+    return any(facts.round(each, _is_never_run) for each in (record.block, *defined))
+
+
+def _is_never_run(facts: FileFacts, block: Block) -> bool:
+    return block.guard is not None and is_dead([(block.guard, block.arm)], facts.fixed)
+
+
+def _rules_out(facts: FileFacts, block: Block) -> bool:
+    """Whether the condition of a block, where it has one, lets nothing in that is a tracer."""
+    guard, arm = block.guard, block.arm
+    if guard is None or arm == "with":
+        return False
+    if asks_type(facts, guard) or _is_off(guard, arm):
+        return True
+    return arm == "then" and (_asks_for_none(facts, guard) or _asks_for_scalar(guard))
+
+
+def _is_concrete(facts: FileFacts, context: Value | None) -> bool:
+    """Whether what is done under a context manager is no part of the traced program."""
+    if context is None:
+        return False
+    return (context.op == "call" and facts.callee(context.data).name in _CONCRETE) or asks_type(facts, context)
 
 
 def is_met(facts: FileFacts, record: Record, errors: tuple[type, ...]) -> bool:
@@ -143,11 +157,15 @@ def depends_on_call(facts: FileFacts, block: Block) -> bool:
     """Whether a place is reached only where an argument is, or is not, None, or by a flag that may have its default:
     the traced call may not come there.
     """
-    return any(
-        (guard.op == "compare" and guard.data[0] in ("Is", "IsNot") and guard.args[0].op in ("param", "phi", "attr"))
-        or any(_may_be_default(facts, each) for each in asked_parameters(guard))
-        for guard, _ in block.guards()
-    )
+    return facts.round(block, _depends)
+
+
+def _depends(facts: FileFacts, block: Block) -> bool:
+    guard = block.guard
+    if guard is None:
+        return False
+    none = guard.op == "compare" and guard.data[0] in ("Is", "IsNot") and guard.args[0].op in ("param", "phi", "attr")
+    return none or any(_may_be_default(facts, each) for each in asked_parameters(guard))
 
 
 def _may_be_default(facts: FileFacts, value: Value) -> bool:

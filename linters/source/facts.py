@@ -25,7 +25,8 @@ reads records.
 (those of parameters that it reads). `facts.classes` has the classes, `facts.module.mentions` where names of
 `removals.NOTED` are written. `a.block.excludes(b.block)`: never in the same round (other arms, or one returned before);
 `together.together(a.block, b.block)` asks also whether the conditions round both can be so in one run.
-`block.loops()`: the loops round it. `block.guards()`: conditions that hold there, with `then` / `else`.
+`block.loops()`: the loops round it, `facts.round(block, asked)`: whether a block round it is as `asked` says.
+`block.guards()`: conditions that hold there, with `then` / `else`.
 
 ## Values (values/value.py, a table of ops is there)
 Every expression gave one `Value`; a name that is not rebound gives the same object at each read: identity means "the
@@ -59,7 +60,7 @@ Value in terms of the arguments (None where unknown). A name of an enclosing fun
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...contracts.finding import Finding, Location
@@ -69,7 +70,7 @@ from .fixed import UNDECIDED
 from .jit_options import JitOptions
 from .keys import KeyUse, key_uses
 from .kinds import TRACERS
-from .records import Call, Class, Function, Module
+from .records import Block, Call, Class, Function, Module
 from .rule import SourceRule
 from .text import is_test_path
 from .traced import Traced
@@ -93,6 +94,7 @@ class FileFacts:
         self.source = module.source
         self.path = module.source.path
         self.is_test = is_test_path(self.path)
+        self._round: dict[Callable[[FileFacts, Block], bool], dict[Block, bool]] = {}
 
     @property
     def functions(self) -> list[Function]:
@@ -112,6 +114,21 @@ class FileFacts:
     @property
     def classes(self) -> list[Class]:
         return self.module.classes
+
+    def round(self, block: Block, asked: Callable[[FileFacts, Block], bool]) -> bool:
+        """Whether the answer is yes for a block, or one of those round it. Each block is asked once: chains of `elif`
+        may be long.
+        """
+        known = self._round.setdefault(asked, {})
+        path: list[Block] = []
+        outer: Block | None = block
+        while outer is not None and outer not in known:
+            path.append(outer)
+            outer = outer.parent
+        found = outer is not None and known[outer]
+        for each in reversed(path):
+            found = known[each] = found or asked(self, each)
+        return found
 
     def kind(self, value: Value) -> str:
         """What a value is; see the module's guide."""

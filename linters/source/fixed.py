@@ -6,10 +6,9 @@ stands behind `if not flag` is then never traced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from .records import Block, Function
 from .values.value import Value
 
 VARIES: Any = object()
@@ -86,11 +85,3 @@ def asked_parameters(guard: Value) -> list[Value]:
 
     constant(guard, lookup)
     return asked
-
-
-def guards_round(block: Block, function: Function) -> Iterator[tuple[Value, str]]:
-    """The conditions round a block, and round the definitions of the functions it stands in."""
-    yield from block.guards()
-    for each in function.chain():
-        if each.defined_in is not None:
-            yield from each.defined_in.guards()

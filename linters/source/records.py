@@ -24,13 +24,13 @@ class Block:
 
     What runs only where the body of a `try` came through stands in a block `after try` inside of the block `try`: its
     `else`, and what follows where every handler ends the path. No handler catches what fails there. Likewise
-    `after with`, one for each context manager, where an arm inside of the `with` goes on. `around` leaves out what was
-    left so.
+    `after with`, one for each context manager, where an arm inside of the `with` goes on. `contexts` are the blocks
+    `try` and `with` that still hold here, without those that were left so.
 
     `said` is a memo of `together`: what the conditions round it say.
     """
 
-    __slots__ = ("arm", "branch", "depth", "ends", "guard", "loop", "parent", "said")
+    __slots__ = ("arm", "branch", "contexts", "depth", "ends", "guard", "loop", "parent", "said")
 
     def __init__(self, parent: Block | None, branch: Any, arm: str, guard: Value | None, loop: Loop | None) -> None:
         self.parent = parent
@@ -41,6 +41,13 @@ class Block:
         self.depth: int = parent.depth + 1 if parent else 0
         self.ends: str | None = None
         self.said: Any = None
+        self.contexts: tuple[Block, ...] = parent.contexts if parent else ()
+        if arm in ("try", "with"):
+            self.contexts += (self,)
+        elif arm in ("after try", "after with"):
+            left = arm.removeprefix("after ")
+            last = max((at for at, each in enumerate(self.contexts) if each.arm == left), default=len(self.contexts))
+            self.contexts = self.contexts[:last] + self.contexts[last + 1 :]
 
     def chain(self) -> Iterator[Block]:
         """This block and those round it, innermost first."""
@@ -48,17 +55,6 @@ class Block:
         while block is not None:
             yield block
             block = block.parent
-
-    def around(self) -> Iterator[Block]:
-        """The blocks whose handlers and context managers still hold here, innermost first."""
-        left = {"try": 0, "with": 0}
-        for block in self.chain():
-            if block.arm.startswith("after "):
-                left[block.arm.removeprefix("after ")] += 1
-            elif left.get(block.arm):
-                left[block.arm] -= 1
-            else:
-                yield block
 
     def guards(self) -> Iterator[tuple[Value, str]]:
         """The conditions that hold here, innermost first, each with `then` or `else`."""

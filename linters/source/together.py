@@ -24,14 +24,32 @@ Test = Callable[[Any], bool]
 """Whether a value gives the answer to a question that was given; none does that the question cannot be asked of."""
 
 
-class Said(NamedTuple):
-    """One fact: a question and its answer, and, where it is one about a value and constants, whose identity that is,
-    the test, and the constants.
+class Tested(NamedTuple):
+    """What a question asks of one value: whose identity, the test, the constants in it, and those of which it must be
+    one to pass, None where it may be another.
     """
+
+    subject: Hashable
+    passes: Test
+    among: list[Any]
+    only: frozenset[Any] | None = None
+
+
+class Said(NamedTuple):
+    """One fact: a question and its answer, and the test where it is a question of a value and constants."""
 
     question: Hashable
     answer: bool
-    tested: tuple[Hashable, Test, list[Any]] | None
+    tested: Tested | None
+
+
+class Round(NamedTuple):
+    """What the conditions round a block say, and for the values that must be one of some constants, these: two blocks
+    for other constants are told apart by that alone, as in a long chain of `if n == 1`, `if n == 2`.
+    """
+
+    facts: list[Said]
+    only: dict[Hashable, frozenset[Any]]
 
 
 _DEEPEST = 8
@@ -70,18 +88,27 @@ def together(first: Block, second: Block, *more: Condition) -> bool:
 
     `more` are conditions that hold for the first beside those that stand round it.
     """
+    mine, theirs = _said_round(first), _said_round(second)
+    for subject, only in mine.only.items():
+        other = theirs.only.get(subject)
+        if other is not None and only.isdisjoint(other):
+            return False
     if first.excludes(second):
         return False
-    mine, theirs = _said_round(first), _said_round(second)
-    if (not theirs and not more) or (not mine and not more):
+    if not more and not (mine.facts and theirs.facts):
         return True
-    return not _is_contradiction([*mine, *theirs, *_said(more)])
+    return not _is_contradiction([*mine.facts, *theirs.facts, *_said(more)])
 
 
-def _said_round(block: Block) -> list[Said]:
+def _said_round(block: Block) -> Round:
     """What the conditions round a block say. Remembered in the block."""
     if block.said is None:
-        block.said = _said(islice(block.guards(), _MOST))
+        found = _said(islice(block.guards(), _MOST))
+        only: dict[Hashable, frozenset[Any]] = {}
+        for each in found:
+            if each.tested is not None and each.tested.only is not None:
+                only.setdefault(each.tested.subject, each.tested.only)
+        block.said = Round(found, only)
     return block.said
 
 
@@ -103,9 +130,8 @@ def _is_contradiction(said: Iterable[Said]) -> bool:
         if answers.setdefault(question, answer) is not answer:
             return True
         if tested is not None:
-            subject, test, among = tested
-            tests.setdefault(subject, []).append(test)
-            constants.setdefault(subject, []).extend(among)
+            tests.setdefault(tested.subject, []).append(tested.passes)
+            constants.setdefault(tested.subject, []).extend(tested.among)
     return any(len(each) > 1 and not _possible(each, constants[subject]) for subject, each in tests.items())
 
 
@@ -161,7 +187,7 @@ def _may_answer(value: Value, subject: Value, brought: Value, holds: bool, depth
     if not known and not (is_none and _is_made(brought)):
         return True
     test = _test(value, holds)
-    return test is None or any(test[1](each) for each in ((brought.data,) if known else _OTHERS))
+    return test is None or any(test.passes(each) for each in ((brought.data,) if known else _OTHERS))
 
 
 def _asked_of(value: Value, subject: Value, brought: Value) -> Value:
@@ -189,10 +215,10 @@ def _question(value: Value, holds: bool) -> tuple[Hashable, bool]:
     return identity(value), holds
 
 
-def _test(value: Value, holds: bool) -> tuple[Hashable, Test, list[Any]] | None:
-    """What a condition asks of one value: whose identity, the test, and the constants in it. None where it does not."""
+def _test(value: Value, holds: bool) -> Tested | None:
+    """What a condition asks of one value. None where it does not."""
     if value.op != "compare" or len(value.data) != 1:
-        return identity(value), lambda candidate: bool(candidate) is holds, []
+        return Tested(identity(value), lambda candidate: bool(candidate) is holds, [])
     operator, (subject, other) = value.data[0], value.args
     if subject.op == "const" and operator in _TURNED:
         operator, subject, other = _TURNED[operator], other, subject
@@ -215,7 +241,8 @@ def _test(value: Value, holds: bool) -> tuple[Hashable, Test, list[Any]] | None:
         except TypeError:
             return False
 
-    return identity(subject), test, among
+    only = frozenset(among) if holds and operator in ("Eq", "In") else None
+    return Tested(identity(subject), test, among, only)
 
 
 def identity(value: Value, depth: int = 0) -> Hashable:

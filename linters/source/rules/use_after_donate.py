@@ -39,7 +39,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ..after_donation import Gone, gone_with, is_part_of, used_after
+from ..after_donation import Gone, Used, gone_with, is_part_of, used_after, used_in
 from ..buffers import Use
 from ..concrete import is_met
 from ..donation import Donation, donated, leaves
@@ -58,6 +58,7 @@ _ERRORS = (RuntimeError, ValueError)
 def check(facts: FileFacts) -> Iterable[Finding]:
     for function in facts.host_functions():
         told: set[ast.AST] = set()
+        used: Used | None = None
         for call in function.calls:
             if call.decorates is not None:
                 continue
@@ -68,7 +69,8 @@ def check(facts: FileFacts) -> Iterable[Finding]:
                     yield finding
                     continue
                 for gone in gone_with(facts, call, donation):
-                    read = used_after(facts, function, gone)
+                    used = used_in(function) if used is None else used
+                    read = used_after(facts, used, gone)
                     found = next((each for each in read if not is_met(facts, each[1], _ERRORS)), None)
                     if found is not None and found[0].node not in told:
                         told.add(found[0].node)

@@ -29,6 +29,8 @@ def instead_of(wanted: str, codes: Iterable[str], names: Iterable[str], whole: b
     With `whole`, prefixes of codes are not allowed where `wanted` stands.
     """
     with_it = sorted(code for code in codes if wanted and code.startswith(wanted.upper()))
+    if wanted.upper() in with_it:
+        return f"did you mean `{wanted.upper()}`?"
     if whole and with_it:
         return f"name a whole rule, such as {with_it[0]}: a comment takes no prefix"
     near = None if _CODE.fullmatch(wanted) else nearest(wanted, {*codes, *names})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...contracts.finding import Edit, Fix, Location
+from .pattern import Pattern
 from .records import Mention
 from .removals import Allowed, Removal
 
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
 
 LOADED = ("jax.extend", "jax.export", "jax.experimental", "jax.example_libraries", "jax.scipy")
 """Modules that `import jax` alone does not load in every version."""
+
+
+_NAMES = Pattern(r"(?P<closed>(?:\s*\))*)[\s\\]*\.[\w.\s\\]*")
+"""The names behind one that stays as it is, maybe in parentheses, which close before them."""
 
 
 def renamed(facts: FileFacts, mention: Mention, removal: Removal, versions: Allowed) -> Fix | None:
@@ -39,9 +45,13 @@ def _attribute_edit(facts: FileFacts, mention: Mention, removal: Removal) -> Edi
         if removal.new.startswith(f"{known}."):
             start, end = facts.location(inner), facts.location(node)
             place = Location(facts.path, start.end_line, start.end_column, end.end_line, end.end_column)
-            if "#" in facts.source.between(place):
-                return None  # names in parentheses, with a comment between them: it would be lost
-            return Edit(place, removal.new[len(known) :])
+            written = _NAMES.fullmatch(facts.source.between(place))
+            if written is None:
+                return None  # a comment would be lost, or a parenthesis that closes between the names
+            line, column = start.end_line or 1, start.end_column or 1
+            *above, last = written["closed"].split("\n")
+            column = len(last) + 1 if above else column + len(last)
+            return Edit(replace(place, line=line + len(above), column=column), removal.new[len(known) :])
     return None
 
 
@@ -71,12 +81,13 @@ def _import_edit(facts: FileFacts, mention: Mention, removal: Removal) -> Edit |
         return None
     lines = [f"from {module} import {name}{renamed}"]
     if others:
-        lines.append(" " * statement.col_offset + f"from {statement.module} import {', '.join(others)}")
+        indent = facts.source.lines[statement.lineno - 1][: statement.col_offset]
+        lines.append(f"{indent}from {statement.module} import {', '.join(others)}")
     return Edit(facts.location(statement), "\n".join(lines))
 
 
 def _has_its_line(facts: FileFacts, statement: ast.stmt) -> bool:
-    """Whether only spaces stand before a statement on its line, and nothing but a comment behind it."""
+    """Whether only its indentation stands before a statement on its line, and nothing but a comment behind it."""
     data = facts.source.lines[statement.lineno - 1].encode("utf-8", "surrogatepass")
     before, behind = data[: statement.col_offset], data[statement.end_col_offset :].strip()
-    return not before.strip(b" ") and (not behind or behind.startswith(b"#"))
+    return not before.strip(b" \t") and (not behind or behind.startswith(b"#"))

@@ -15,7 +15,7 @@ from .text import SourceText
 if TYPE_CHECKING:
     from ..verdict.suppressions import Suppression
 
-_DIRECTIVE = Pattern(r"#\s*contract-lint\s*:")
+_DIRECTIVE = Pattern(r"(?i)#\s*contract-lint\s*:")
 
 
 def suppress_source(

@@ -35,6 +35,11 @@ class Unreadable(Exception):
         super().__init__(reason)
 
 
+def speaks(text: str) -> bool:
+    """Whether a text may hold comments to this program, in capitals too: those are told that they do nothing."""
+    return "contract-lint" in text.lower()
+
+
 @dataclass(frozen=True)
 class SourceText:
     """The text of one file.
@@ -57,7 +62,7 @@ class SourceText:
     @property
     def speaks(self) -> bool:
         """Whether it may hold comments to this program."""
-        return "contract-lint" in self.text
+        return speaks(self.text)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -158,7 +163,7 @@ def source_text(data: bytes, path: str, file: str = "", state: list[int] | None 
     if null >= 0:
         line, column = _position(text, null)
         raise Unreadable("the file holds a null byte", line, column)
-    plain = state if encoding == "utf-8" and not bom and "contract-lint" not in text else None
+    plain = state if encoding == "utf-8" and not bom and not speaks(text) else None
     return SourceText(path, text, digest_of(data), file, encoding, bom, state=plain)
 
 

@@ -15,7 +15,10 @@ from ...contracts.finding import Finding, Location, tell_apart
 from ...contracts.problems import INVALID_SUPPRESSION, UNUSED_SUPPRESSION
 from ...contracts.suggest import instead_of
 
-_COMMENT = re.compile(r"#\s*contract-lint\s*:\s*(?P<word>[\w-]+)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)", re.DOTALL)
+_COMMENT = re.compile(
+    r"#\s*(?P<tool>(?i:contract-lint))\s*:\s*(?P<word>[\w-]+)\s*(?:\[(?P<rules>[^\]]*)\])?(?P<reason>.*)", re.DOTALL
+)
+_TOOL = "contract-lint"
 # Directives of other tools, behind which ours may stand.
 _OTHERS = re.compile(r"(#\s*(noqa|type|pyright|mypy|pylint|pyre|fmt|isort|yapf|ruff|nosec|pragma|nopycln)\b[^#]*)+")
 
@@ -63,20 +66,23 @@ def suppressions(
     path: str, text: str, comments: Comments = yaml_comments, words: tuple[str, ...] = ("ignore",)
 ) -> list[Suppression]:
     """The suppression comments of one file, which begin with one of `words`."""
-    if "contract-lint" not in text:
+    if _TOOL not in text.lower():
         return []
     found = []
     for line, column, comment in comments(text):
         others = _OTHERS.match(comment)
         begin = others.end() if others is not None else 0
         match = _COMMENT.match(comment, begin)
-        if match is None:
-            continue
+        small = match is not None and match["tool"] == _TOOL
+        if match is None or not (small or match["word"].lower() in words):
+            continue  # in capitals, it may well be prose about this program
         place = Location(path, line, column + begin, line, column + len(comment))
         rules = tuple(dict.fromkeys(rule.strip() for rule in (match["rules"] or "").split(",") if rule.strip()))
         reason = match["reason"].strip()
         problem = None
-        if match["word"] not in words:
+        if not small or (match["word"] not in words and match["word"].lower() in words):
+            problem = f"`{_TOOL}: {match['word'].lower()}` is written in small letters"
+        elif match["word"] not in words:
             there = "the one there is is `ignore`" if len(words) == 1 else f"there are `{'` and `'.join(words)}`"
             problem = f"`{match['word'][:40]}` is not a directive, {there}"
         elif not rules:

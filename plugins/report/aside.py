@@ -15,9 +15,10 @@ FEW = 6
 def set_aside(report: Report) -> tuple[str, list[str]]:
     """A heading and a line for each finding, or for each rule; nothing where nothing is set aside.
 
-    What a baseline holds is left out: those may be thousands, and the headline counts them.
+    What a baseline holds is left out unless each is wanted: those may be thousands, and the headline counts them.
     """
-    aside = [root for root in report.roots() if root.finding.status not in ("new", "baseline")]
+    left_out = ("new",) if report.verbose else ("new", "baseline")
+    aside = [root for root in report.roots() if root.finding.status not in left_out]
     if not aside:
         return "", []
     statuses = Counter(root.finding.status for root in aside)

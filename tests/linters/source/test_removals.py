@@ -182,6 +182,10 @@ def mended(source: str, **requirements: str) -> str:
             "def f():\n    from jax import jit, tree_map  # both",
             "def f():\n    from jax.tree import map as tree_map\n    from jax import jit  # both",
         ),
+        (
+            "def f():\n\tfrom jax import jit, tree_map\n\treturn jit",
+            "def f():\n\tfrom jax.tree import map as tree_map\n\tfrom jax import jit\n\treturn jit",
+        ),
         ("if x: from jax import jit, tree_map", "if x: from jax import jit, tree_map"),
         ("from jax import jit, tree_map; jit", "from jax import jit, tree_map; jit"),
     ],
@@ -201,13 +205,18 @@ def test_no_fix_to_what_the_oldest_version_lacks() -> None:
         ("import jax\n\ny = jax.tree_util.tree_map  # the map\n", None),
         ("import jax\n\ny = jax.tree_map  # the map\n", "import jax\n\ny = jax.tree.map  # the map\n"),
         ("import jax\n\ny = (jax  # the library\n     .tree_map)\n", ""),
+        ("import jax\n\ny = (jax  # the library\n     ).tree_map\n", ""),
+        ("import jax\n\ny = (jax).tree_map\n", "import jax\n\ny = (jax).tree.map\n"),
+        ("import jax\n\ny = ((jax) )\\\n  .tree_map\n", "import jax\n\ny = ((jax) ).tree.map\n"),
+        ("import jax\n\ny = (jax\n     ).tree_map\n", "import jax\n\ny = (jax\n     ).tree.map\n"),
         ("import jax\n\ny = (jax\n     .tree_map)\n", "import jax\n\ny = (jax.tree.map)\n"),
     ],
 )
 def test_a_fix_keeps_every_comment(text: str, fixed: str | None) -> None:
-    """None: nothing is found. An empty text: no fix is offered."""
+    """None: nothing is found. An empty text: no fix is offered; what is offered can be made."""
     source = plain_source("a.py", text)
     found = check_sources([source], selected=[RULE])
     assert (fixed is None) is (found == [])
     made = mend(source, found)
     assert (made.source.text if made is not None else "") == (fixed or "")
+    assert any(each.fix is not None for each in found) is bool(fixed)

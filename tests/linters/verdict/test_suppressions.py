@@ -52,6 +52,19 @@ def test_comments_that_suppress_nothing() -> None:
         ]
 
 
+def test_capitals_are_told_and_prose_is_not() -> None:
+    for comment in (
+        "Contract-Lint: ignore[SHD001] why",
+        "contract-lint: Ignore[SHD001] why",
+        "CONTRACT-LINT: IGNORE[]",
+    ):
+        (_, told) = suppress([finding(1)], PATH, f"a: 1  # {comment}\n")
+        assert (told.code, "small letters" in told.message) == ("JIT018", True)
+    assert statuses("a: 1  # Contract-Lint: our linter\n", finding(1)) == [("SHD001", "new", 1)]
+    (_, told) = suppress([finding(1)], PATH, "a: 1  # contract-lint: ignore[shd001] why\n", known=["SHD001", "MEM001"])
+    assert told.help == "did you mean `SHD001`?"
+
+
 def test_without_a_reason() -> None:
     text = "a: 1  # contract-lint: ignore[SHD001]\n"
     assert statuses(text, finding(1)) == [("SHD001", "suppressed", 1), ("JIT018", "new", 1)]

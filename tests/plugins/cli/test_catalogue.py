@@ -32,6 +32,14 @@ def test_rules_as_text(cli: Run, columns: int) -> None:
     assert all(rule.code in text and rule.name in text for rule in rules())
 
 
+@pytest.mark.parametrize("prefix", ["SHD", "shd2", "JIT10"])
+def test_the_beginning_of_codes_lists_the_rules(cli: Run, prefix: str) -> None:
+    done = cli("explain", prefix, "--format", "json")
+    listed = [rule["code"] for rule in json.loads(done.stdout)["rules"]]
+    assert listed == [each.code for each in rules() if each.code.startswith(prefix.upper())]
+    assert (done.returncode, len(listed) > 1) == (0, True)
+
+
 def test_rules_in_preview_are_marked(cli: Run) -> None:
     text, table = cli("rules", env={"COLUMNS": "120"}).stdout, cli("rules", "--format", "markdown").stdout
     previews = {rule.code for rule in rules("source") if getattr(rule, "preview", False)}

@@ -33,6 +33,14 @@ def test_consequences_are_folded_and_accepted_findings_listed_apart(broken: Repo
     assert "Set aside (1 accepted):" in text
 
 
+def test_what_a_baseline_holds_is_listed_where_each_is_wanted(broken: Report) -> None:
+    held = replace(broken, findings=tuple(replace(each, status="baseline") for each in broken.findings))
+    assert "Set aside" not in render(held, 120)
+    text = render(replace(held, verbose=True), 120)
+    assert f"Set aside ({len(list(held.roots()))} baseline):" in text
+    assert all(f"baseline {root.finding.code}" in text for root in held.roots())
+
+
 def test_consequences_are_counted_by_rule(broken: Report) -> None:
     (folded,) = (finding for finding in broken.findings if finding.caused_by)
     others = [replace(folded, code="SHD206", name="missing-collective", subject=f"{n}") for n in range(3)]

@@ -14,7 +14,7 @@ from ...contracts.model import DataSection, Role
 from ...contracts.probe import ProbeFacts
 from ...linters.batch.batch import ROLES, Batch, Span
 from ...linters.batch.evidence import BatchEvidence
-from ...linters.batch.facts import BatchFacts, batch_facts
+from ...linters.batch.facts import BatchFacts, RowFacts, batch_facts, row_facts
 from ...linters.batch.judge import judge_batch
 from ...linters.batch.read import read_batch
 from ...linters.batch.visible import Run, counted_targets, visible_keys
@@ -38,6 +38,7 @@ class RowView:
     denominator: float | None
     """Weights of the targets of this row, added up; None without a mask."""
     facts: BatchFacts
+    row_facts: RowFacts
     query: int | None = None
     visible: tuple[Run, ...] = ()
     tokenizer: str | None = None
@@ -51,6 +52,7 @@ class RowView:
             "batch": self.batch,
             "facts": facts,
             "row": self.row,
+            "row_facts": {name: getattr(self.row_facts, name) for name in self.row_facts.__slots__},
             "fields": {role: {"name": self.names[role], "values": values} for role, values in self.fields.items()},
             "tokenizer": self.tokenizer,
             "pieces": None if self.tokenizer is None else list(self.pieces),
@@ -162,6 +164,7 @@ def view_row(
         counted=tuple(counted_targets(batch, row)),
         denominator=None if batch.counted is None else float(batch.counted[row].sum()),
         facts=batch_facts(batch),
+        row_facts=row_facts(batch, row),
         query=query,
         visible=tuple(visible_keys(batch, row, query)) if query is not None else (),
         tokenizer=None if tokenizer is None else Path(tokenizer).as_posix(),

@@ -36,6 +36,13 @@ def facts(view: RowView) -> list[str]:
         lines.append(documents)
     if known.denominator is not None:
         lines.append(f"{known.counted:,} targets count; the mean loss is divided by {known.denominator:,g}")
+    row = view.row_facts
+    said = [f"{row.padding:.1%} padding"] if row.padding else []
+    if row.copies:
+        said.append(f"{plural(row.copies, 'document')} that the batch has twice")
+    said += ["the last document is cut"] if row.cut else []
+    if said:
+        lines.append(f"this row: {', '.join(said)}")
     if view.tokenizer is not None:
         strange = view.pieces.count(None)
         left = (

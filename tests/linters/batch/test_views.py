@@ -7,7 +7,7 @@ import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.model import AttentionSection, DataSection
 from contract_lint.linters.batch.batch import Batch, Span
-from contract_lint.linters.batch.facts import batch_facts
+from contract_lint.linters.batch.facts import RowFacts, batch_facts, row_facts
 from contract_lint.linters.batch.visible import counted_targets, runs, visible_keys
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,6 +58,10 @@ def test_spans_and_facts() -> None:
     assert (facts.tokens, facts.documents, facts.duplicates, facts.cut) == (19, 4, 1, 1)
     assert (facts.counted, facts.denominator) == (17, 8.5) and facts.padding == pytest.approx(0.05)
     assert counted_targets(batch, 0) == [(0, 3), (6, 10)]
+    assert row_facts(batch, 0) == RowFacts(0.1, 2, False) and row_facts(batch, 1) == RowFacts(0.0, 0, True)
+    bare = Batch("b", {"tokens": tokens, "segment_ids": segments}, DataSection())
+    assert row_facts(bare, 1) == RowFacts(0.0, 0, None) and batch_facts(bare).cut is None
+    assert row_facts(Batch("b", {"tokens": tokens}), 0) == RowFacts(None, None, None)
     with pytest.raises(ContractLintError, match="has no row 2: it has 2"):
         batch.spans(2)
 

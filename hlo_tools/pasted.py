@@ -34,7 +34,7 @@ _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
             "give jax.jit(f).lower(...).compile().as_text()",
         ),
         (rb"\s*contract: *\d", "is a contract", "`contract-lint verify` takes it"),
-        (rb"\s*[\[{]\s*(?:\"|\{|\]|\})", "is JSON", "give the dump that it was made from"),
+        (rb"\s*(?:\{\s*[\"}]|\[\s*[\"{\[\]\d])", "is JSON", "give the dump that it was made from"),
         (
             rb"\s*(?:import \w|from \w+ import|def \w+\(|#!.*python)",
             "is Python source",

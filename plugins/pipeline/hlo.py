@@ -138,7 +138,7 @@ def _parsed(name: str, data: bytes) -> HloModule:
         other = foreign(plain)
         if other is None:
             raise
-        raise ContractLintError(other[0], Location(name), other[1] or error.help) from None
+        raise ContractLintError(other[0], Location(name, 1, 1), other[1] or error.help) from None
 
 
 def _placed(name: str, parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:

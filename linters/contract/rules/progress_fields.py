@@ -17,7 +17,8 @@ data: { progress: { fields: [step, tokens, cursor] } }
 data:
   progress:
     fields:
-      [step, tokens, sources, cursor, dataset, tokenizer, mixture, seed, sampler, batch, shards, prefetch, wall_clock]
+      [step, tokens, sources, cursor, dataset, tokenizer, mixture,
+       seed, sampler, batch, shards, prefetch, wall_clock]
 ```
 
 ## References

@@ -121,7 +121,7 @@ PROGRAMS: dict[str, tuple[bytes, str]] = {
         "p.hlo",
     ),
     "not UTF-8": (HLO.encode().replace(b"sum", b"s\xff\xfem"), "UTF-8"),
-    "another encoding": (HLO.encode("utf-16"), "p.hlo"),
+    "another encoding": (HLO.encode("utf-32"), "p.hlo"),
     "a number of 5000 digits": (HLO.replace("f32[8]", f"f32[{'9' * 5000}]").encode(), "p.hlo:"),
     "JSON": (b'{"computations": []}', "p.hlo:1:1"),
     "gzip cut off": (gzip.compress(HLO.encode())[:-9], "p.hlo"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from datetime import date
 from pathlib import Path
@@ -15,10 +14,8 @@ from contract_lint.linters.registry import builtin_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import faults
-from meaning_faults import FAULTS, GOOD, Fault
+from . import faults
+from .meaning_faults import FAULTS, GOOD, Fault
 
 TODAY = date(2026, 12, 1)
 

@@ -72,7 +72,8 @@ def verify(
             from .targets import chosen_targets, note_options, possible_targets
 
             note_options(tell)
-            Thread(target=_import_the_rest, daemon=True).start()
+            # Not a daemon: a process that ends early waits for the import, since half of one crashes the interpreter.
+            Thread(target=_import_the_rest).start()
             options: dict[str, Any] = {
                 "run": run,
                 "semantics": semantics,

@@ -71,6 +71,12 @@ def test_sentences_on_standard_error_fold_where_a_width_is_known(cli: Run) -> No
     assert usage.returncode == 2 and max(map(len, usage.stderr.splitlines())) <= 60
 
 
+def test_no_two_rules_have_one_code_or_name() -> None:
+    """Either selects, explains and accepts a rule."""
+    for told in ([rule.code for rule in rules()], [rule.name for rule in rules()]):
+        assert sorted(told) == sorted(set(told))
+
+
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.code)
 def test_explanations_fit_and_end_with_a_snippet_to_copy(rule: Rule) -> None:
     lines = render(rule, "text", 80).splitlines()

@@ -77,7 +77,7 @@ ROUNDING = 1e-6
 
 RULE = Rule(
     code="DAT624",
-    name="denominator-differs",
+    name="batch-denominator",
     severity="error",
     evidence="batch",
     doc=__doc__ or "",

@@ -53,6 +53,8 @@ class Difference:
     count: int
     elements: int
     rows: tuple[Collective, ...]
+    sent: int | None = None
+    """Bytes that all of its kind and axes send, where only these are not as promised."""
     moved_from: tuple[str, ...] | None = None
     allowance: int | None = None
 
@@ -151,7 +153,7 @@ def row_axes(row: Collective | Total) -> tuple[str, ...]:
 def agrees(promise: Promise, rows: Iterable[Collective]) -> bool:
     """Whether the rows that no allowance takes are what was promised for their kind and axes."""
     rows = list(rows)
-    return _as_many(promise, rows) and promise.ring_bytes in (None, sent(rows))
+    return _as_many(promise, rows) and promise.ring_bytes in (None, _sent(rows))
 
 
 def _as_many(promise: Promise, rows: list[Collective]) -> bool:
@@ -159,7 +161,7 @@ def _as_many(promise: Promise, rows: list[Collective]) -> bool:
     return same_count and (promise.elements is None or sum(row.elements for row in rows) == promise.elements)
 
 
-def sent(rows: Iterable[Collective]) -> int:
+def _sent(rows: Iterable[Collective]) -> int:
     """Bytes that one device sends for these rows in a step."""
     return nearest(
         sum((Fraction(row.ring_bytes) if row.ring_exact is None else row.ring_exact for row in rows), Fraction())
@@ -175,7 +177,7 @@ def _compare(group: Group, promise: Promise | None, rows: list[Collective]) -> D
     if agrees(promise, rows):
         return None
     if rows and _as_many(promise, rows):
-        return Difference("bytes", kind, axes, promise, count, elements, tuple(_widest(rows)))
+        return Difference("bytes", kind, axes, promise, count, elements, tuple(_widest(rows)), _sent(rows))
     if not rows:
         return Difference("missing", kind, axes, promise, 0, 0, ())
     more = count - promise.count

@@ -28,11 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ....contracts.plan import without_allowed
 from ...cut import shown
 from ...evidence import StepEvidence
 from ...rule import Rule
-from ..match import Difference, differences, row_axes, same_kind, sent
+from ..match import differences, same_kind
 from ..wording import axes_text, cost_text, frame_apart, place_at, total_text
 
 
@@ -46,7 +45,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         advice = "compare the shapes at these lines with the promise"
         verb = "has"
         if difference.problem == "bytes":
-            verb, expected, found = "sends", f"{promise.ring_bytes:,} bytes", f"{_sent(evidence, difference):,} bytes"
+            verb, expected, found = "sends", f"{promise.ring_bytes:,} bytes", f"{difference.sent:,} bytes"
             advice = "as many elements travel as promised: look at their dtype, or at how many devices a group has"
         one_line = len({row.source for row in difference.rows}) == 1
         location = place_at(frame_apart(difference.rows, same_kind(evidence, difference))) if one_line else None
@@ -62,15 +61,6 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             help=advice,
             details={"kind": difference.kind, "axes": list(difference.axes)} | difference.beyond,
         )
-
-
-def _sent(evidence: StepEvidence, difference: Difference) -> int:
-    """What all collectives of the kind and axes send, not only those at fault."""
-    ledger = evidence.partitioned
-    rows = ledger.rows if ledger is not None else []
-    allowed = evidence.contract.collectives.allow if evidence.contract.collectives is not None else []
-    kept = without_allowed(rows, allowed).kept
-    return sent(row for row in kept if (row.kind, row_axes(row)) == (difference.kind, difference.axes))
 
 
 RULE = Rule(

@@ -46,8 +46,10 @@ def test_what_is_multiplied_with_several_arguments_is_the_input() -> None:
 def test_a_table_is_a_parameter_and_its_indices_an_input() -> None:
     entry = """  %arg_table = f32[100,32]{1,0} parameter(0)
   %arg_tokens = s32[64,1]{1,0} parameter(1)
-  ROOT %rows = f32[64,32]{1,0} gather(%arg_table, %arg_tokens), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,32}
-"""  # noqa: E501
+  ROOT %rows = f32[64,32]{1,0} gather(%arg_table, %arg_tokens), offset_dims={1}, collapsed_slice_dims={0},
+    start_index_map={0},
+    index_vector_dim=1, slice_sizes={1,32}
+"""
     assert classes(entry) == {"arg_table": "parameter", "arg_tokens": "input"}
 
 

@@ -17,9 +17,10 @@ ENTRY %main (x: f32[256]) -> f32[] {
   %view = (f32[256]{0}) tuple(%saved)
   %back = f32[256]{0} get-tuple-element(%view), index=0
   %half = f32[128]{0} slice(%back), slice={[128:256]}, metadata={op_name="jit(f)/transpose(jvp())/slice"}
-  ROOT %sum = f32[] custom-call(%half, %gate), custom_call_target="dot", metadata={op_name="jit(f)/transpose(jvp())/dot"}
+  ROOT %sum = f32[] custom-call(%half, %gate), custom_call_target="dot",
+    metadata={op_name="jit(f)/transpose(jvp())/dot"}
 }
-"""  # noqa: E501
+"""
 
 
 def ledger(

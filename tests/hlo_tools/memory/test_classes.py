@@ -149,11 +149,12 @@ def test_padding_of_tiles_is_a_class_of_its_own(compiled: Callable[[str], Path])
 HEADER = "HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[512,512]{1,0})->f32[512,512]{1,0}}\n\n"
 SCRATCH = """ENTRY %main (x: f32[512,512]) -> f32[512,512] {
   %x = f32[512,512]{1,0} parameter(0), metadata={op_name="x"}
-  %gemm = (f32[512,512]{1,0}, s8[4194304]{0}) custom-call(%x, %x), custom_call_target="__cublas$gemm", metadata={op_name="jit(f)/dot_general"}
+  %gemm = (f32[512,512]{1,0}, s8[4194304]{0}) custom-call(%x, %x), custom_call_target="__cublas$gemm",
+    metadata={op_name="jit(f)/dot_general"}
   %product = f32[512,512]{1,0} get-tuple-element(%gemm), index=0
   ROOT %sin = f32[512,512]{1,0} sine(%product), metadata={op_name="jit(f)/sin"}
 }
-"""  # noqa: E501
+"""
 KERNEL = SCRATCH.replace("__cublas$gemm", "tpu_custom_call")
 TWO_RESULTS = SCRATCH.replace("s8[4194304]", "s8[2048,2048]").replace("{0}) custom", "{1,0}) custom")
 TURNED = """ENTRY %main (x: f32[512,512]) -> f32[512,512] {

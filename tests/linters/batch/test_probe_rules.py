@@ -110,7 +110,7 @@ def test_the_denominator_is_the_promised_one(judge: Judge, normaliser: str, deno
 
 def test_changes_are_where_a_leak_would_show() -> None:
     batch = Batch("b.npz", {name: np.repeat(array, 2, axis=0) for name, array in ARRAYS.items()})
-    batch.arrays["segment_ids"][0] = 1  # type: ignore[index]
+    np.asarray(batch.arrays["segment_ids"])[0] = 1
     made = changes(batch)
     assert {change.row for change in made} == {1}
     assert [change.column for change in made] == [0, 4, 7, 2, 5, 8, 9]

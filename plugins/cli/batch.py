@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from . import batch_manifest, batch_replay
-from .options import codes, findings_options, output_option, python_option, timeout_option
-
-if TYPE_CHECKING:
-    from ..pipeline.report import FailOn
+from .options import Wanted, findings_options, output_option, python_option, timeout_option
 
 contract_option = click.option(
     "--contract",
@@ -47,12 +43,7 @@ def check(
     target: str | None,
     python: str | None,
     timeout: int | None,
-    form: str,
-    output: str | None,
-    fail_on: FailOn | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    config: str | None,
+    wanted: Wanted,
 ) -> int:
     """Findings on batch files: shapes, ids, positions, shifted labels, what the loss counts.
 
@@ -63,13 +54,11 @@ def check(
     document may. It runs in a process of its own.
     """
     from ..pipeline.batch import check_batch
-    from ..pipeline.settings import load_settings
-    from .output import emit
 
-    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
+    settings = wanted.settings()
     options: dict[str, Any] = {"select": settings.select, "ignore": settings.ignore, "fail_on": settings.fail_on}
     if not probe:
-        return emit(check_batch(files, contract=contract, **options), form, output)
+        return wanted.emit(check_batch(files, contract=contract, **options))
     if contract is None:
         raise click.UsageError("--probe needs --contract FILE: the step is named there")
     from ..pipeline.probe import probing
@@ -78,7 +67,7 @@ def check(
     with progress() as say:
         run = probing(step=step, target=target, python=python, timeout=timeout, say=say)
         report = check_batch(files, contract=contract, probe=run, **options)
-    return emit(report, form, output)
+    return wanted.emit(report)
 
 
 @command.command("inspect", short_help="What each token of a row means.")

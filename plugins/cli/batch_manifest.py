@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import click
 
-from .options import codes, findings_options, output_option
-
-if TYPE_CHECKING:
-    from ..pipeline.report import FailOn
+from .options import Wanted, findings_options, output_option
 
 
 @click.group("manifest", short_help="Which data it is: a digest of every shard.")
@@ -55,23 +49,16 @@ def build(folder: str, tokenizer: tuple[str, ...], output: str | None) -> None:
 def check(
     folder: str,
     manifest: str | None,
-    form: str,
-    output: str | None,
-    fail_on: FailOn | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    config: str | None,
+    wanted: Wanted,
 ) -> int:
     """Findings on a folder: shards that changed, are gone, or are new.
 
     Names in the manifest are compared with what is there and never opened.
     """
     from ..pipeline.data_manifest import check_manifest
-    from ..pipeline.settings import load_settings
-    from .output import emit
     from .progress import progress
 
-    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
+    settings = wanted.settings()
     with progress(lines=False) as told:
         report = check_manifest(
             folder,
@@ -81,4 +68,4 @@ def check(
             fail_on=settings.fail_on,
             on_progress=told,
         )
-    return emit(report, form, output)
+    return wanted.emit(report)

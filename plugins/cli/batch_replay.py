@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import click
 
-from .options import codes, findings_options, python_option, timeout_option
-
-if TYPE_CHECKING:
-    from ..pipeline.report import FailOn
+from .options import Wanted, findings_options, python_option, timeout_option
 
 contract_option = click.option(
     "--contract", type=click.Path(dir_okay=False), metavar="FILE", help="The contract whose `data` they must keep."
@@ -34,12 +28,7 @@ def replay(
     contract: str | None,
     python: str | None,
     timeout: int | None,
-    form: str,
-    output: str | None,
-    fail_on: FailOn | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    config: str | None,
+    wanted: Wanted,
 ) -> int:
     """Two progress records (JSON, or the last line of a .jsonl) against each other and against the loader.
 
@@ -47,11 +36,9 @@ def replay(
     set_state; or that takes `cursor` and gives an iterator that stands there. It runs in a process of its own.
     """
     from ..pipeline import replay as pipeline
-    from ..pipeline.settings import load_settings
-    from .output import emit
     from .progress import progress
 
-    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
+    settings = wanted.settings()
     with progress() as say:
         report = pipeline.replay(
             first,
@@ -66,7 +53,7 @@ def replay(
             fail_on=settings.fail_on,
             say=say,
         )
-    return emit(report, form, output)
+    return wanted.emit(report)
 
 
 @click.command("progress", short_help="Whether the records of a run are whole, and move on.")
@@ -76,23 +63,16 @@ def replay(
 def records(
     files: tuple[str, ...],
     contract: str | None,
-    form: str,
-    output: str | None,
-    fail_on: FailOn | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    config: str | None,
+    wanted: Wanted,
 ) -> int:
     """The progress records of one run, a line of JSON for each checkpoint: their twelve fields, and that they advance.
 
     Runs no user code, needs no jax.
     """
     from ..pipeline.replay import check_progress
-    from ..pipeline.settings import load_settings
-    from .output import emit
 
-    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
+    settings = wanted.settings()
     report = check_progress(
         files, contract=contract, select=settings.select, ignore=settings.ignore, fail_on=settings.fail_on
     )
-    return emit(report, form, output)
+    return wanted.emit(report)

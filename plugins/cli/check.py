@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import codes, findings_options
+from .options import Wanted, codes, findings_options
 
 if TYPE_CHECKING:
     from ..pipeline.report import FailOn
@@ -46,12 +46,7 @@ UNNAMED = "stdin.py"
 @click.option("--no-cache", is_flag=True, help="Analyse everything anew, and keep nothing.")
 def command(
     paths: tuple[str, ...],
-    form: str,
-    output: str | None,
-    fail_on: FailOn | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    config: str | None,
+    wanted: Wanted,
     exclude: tuple[str, ...],
     exit_zero: bool,
     certain: bool,
@@ -76,27 +71,29 @@ def command(
     from ..pipeline.settings import cascade
 
     def options(settings: Settings) -> Settings:
-        failing: FailOn | None = "never" if exit_zero else fail_on
+        failing: FailOn | None = "never" if exit_zero else wanted.fail_on
         return settings.with_options(
-            codes(select), codes(ignore), failing, preview=preview, certain=certain, exclude=codes(exclude)
+            wanted.select, wanted.ignore, failing, preview=preview, certain=certain, exclude=codes(exclude)
         )
 
-    settings_of = cascade(Path.cwd(), options, config)
+    settings_of = cascade(Path.cwd(), options, wanted.config)
     settings = settings_of(os.path.join(os.getcwd(), UNNAMED))
     if show_settings:
         from ..report.settings import render
         from .output import write
 
         shown = [(path, os.path.join(path, UNNAMED) if os.path.isdir(path) else path) for path in paths or (".",)]
-        write("\n".join(render(path, settings_of(file)) for path, file in shown), output)
+        write("\n".join(render(path, settings_of(file)) for path, file in shown), wanted.output)
         return 0
     if why is not None:
         from .why import explain_trace
 
-        return explain_trace(why, [path for path in paths if path != INPUT], settings, settings_of, form, output)
+        return explain_trace(
+            why, [path for path in paths if path != INPUT], settings, settings_of, wanted.form, wanted.output
+        )
     if update_baseline and baseline is None and settings.baseline is None:
         raise click.UsageError("--update-baseline needs --baseline FILE, or `baseline` in [tool.contract-lint].")
-    if statistics and form not in ("text", "json"):
+    if statistics and wanted.form not in ("text", "json"):
         raise click.UsageError("--statistics is said in --format text or json.")
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix or --diff.")
@@ -116,7 +113,7 @@ def command(
         diff=diff,
     )
     report, swept = check_with([Path(path) for path in paths or (".",)], settings, settings_of, sweep, statistics)
-    return emit_check(report, swept, form, output, diff=diff, text=fix and stdin is not None)
+    return emit_check(report, swept, wanted.form, wanted.output, diff=diff, text=fix and stdin is not None)
 
 
 def _input(paths: tuple[str, ...], name: str | None) -> tuple[str, bytes] | None:

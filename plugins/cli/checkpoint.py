@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import click
 
-from .options import codes, findings_options, output_option
-
-if TYPE_CHECKING:
-    from ..pipeline.report import FailOn
+from .options import Wanted, findings_options, output_option
 
 step_option = click.option("--step", type=int, metavar="N", help="This step.  [default: the newest committed one]")
 
@@ -38,23 +32,16 @@ def check(
     contract: str | None,
     step: int | None,
     digests: str | None,
-    form: str,
-    output: str | None,
-    fail_on: FailOn | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    config: str | None,
+    wanted: Wanted,
 ) -> int:
     """Findings on a checkpoint: what is uncommitted, missing, cut, of another shape or dtype, or without its slots.
 
     Only metadata is read. Without a contract only what every checkpoint should keep is checked.
     """
     from ..pipeline.checkpoint import check_checkpoint
-    from ..pipeline.settings import load_settings
-    from .output import emit
     from .progress import progress
 
-    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
+    settings = wanted.settings()
     with progress(lines=False) as told:
         report = check_checkpoint(
             path,
@@ -66,7 +53,7 @@ def check(
             fail_on=settings.fail_on,
             on_progress=told,
         )
-    return emit(report, form, output)
+    return wanted.emit(report)
 
 
 @command.command("digests", short_help="Write the digest of every file of a step.")

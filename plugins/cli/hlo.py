@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import LEDGER_FORMATS, PAGE_FORMATS, codes, findings_options, output_option
+from .options import LEDGER_FORMATS, PAGE_FORMATS, Wanted, findings_options, output_option
 
 if TYPE_CHECKING:
     from ..pipeline.hlo import Stage
-    from ..pipeline.report import FailOn
 
 
 class Program:
@@ -152,12 +150,7 @@ def lint(
     step: str | None,
     stage: Stage,
     mesh: str | None,
-    form: str,
-    output: str | None,
-    fail_on: FailOn | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    config: str | None,
+    wanted: Wanted,
 ) -> int:
     """Findings on a program by itself: no contract is needed. Also reads a compiler's log.
 
@@ -165,10 +158,8 @@ def lint(
     """
     from ..pipeline.hlo import parse_mesh
     from ..pipeline.hlo_lint import lint as judged
-    from ..pipeline.settings import load_settings
-    from .output import emit
 
-    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
+    settings = wanted.settings()
     report = judged(
         source,
         step=step,
@@ -178,7 +169,7 @@ def lint(
         ignore=settings.ignore,
         fail_on=settings.fail_on,
     )
-    return emit(report, form, output)
+    return wanted.emit(report)
 
 
 def _show(ledger_of: Callable[[Any], Any], options: dict[str, Any]) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from .options import capture_options, codes, findings_options
+from .options import Wanted, capture_options, findings_options
 
 if TYPE_CHECKING:
     from ...runtime.targets import Effort
-    from ..pipeline.report import FailOn
 
 
 @click.command("lock")
@@ -30,12 +28,7 @@ def command(
     timeout: int | None,
     no_cache: bool,
     cache_dir: str | None,
-    form: str,
-    output: str | None,
-    fail_on: FailOn | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    config: str | None,
+    wanted: Wanted,
 ) -> int:
     """Compare initialiser, decay, learning rate, clip, dtype and placement of each parameter with the committed lock.
 
@@ -43,15 +36,13 @@ def command(
     the first --update, and comparing with nothing ends with exit code 2.
     """
     from ..pipeline.lock import compare_lock, update_lock
-    from ..pipeline.settings import load_settings
-    from .output import emit
     from .progress import progress
 
     if update and why is None:
         raise click.UsageError('--update needs --why "what changed and why"')
     if why is not None and not update:
         raise click.UsageError("--why needs --update")
-    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
+    settings = wanted.settings()
     options = {
         "targets": targets,
         "effort": effort,
@@ -77,4 +68,4 @@ def command(
             say=say,
             **options,
         )
-    return emit(report, form, output)
+    return wanted.emit(report)

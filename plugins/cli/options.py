@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from ..pipeline.settings_file import FAIL_ON
+
+if TYPE_CHECKING:
+    from ..pipeline.report import FailOn, Report
+    from ..pipeline.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -23,8 +30,33 @@ def _told(ctx: click.Context, option: click.Parameter, value: bool) -> None:
     ctx.meta[VERBOSE] = value
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which findings a caller wants to see, how, and where: what `findings_options` gives a verb."""
+
+    form: str
+    output: str | None
+    fail_on: FailOn | None
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    config: str | None
+
+    def settings(self) -> Settings:
+        """The settings of this folder with the options over them."""
+        from ..pipeline.settings import load_settings
+
+        return load_settings(Path.cwd(), self.config).with_options(self.select, self.ignore, self.fail_on)
+
+    def emit(self, report: Report) -> int:
+        """Show the report; its exit code."""
+        from .output import emit
+
+        return emit(report, self.form, self.output)
+
+
 def findings_options(command: Command) -> Command:
-    """`--format`, `--output`, `--fail-on`, `--select`, `--ignore`, `--config`, `-v`."""
+    """`--format`, `--output`, `--fail-on`, `--select`, `--ignore`, `--config`, `-v`: as `wanted`, but for `-v`."""
+    command = _gathered(command)
     for option in reversed(
         (
             click.option("--format", "form", type=click.Choice(FINDING_FORMATS), default="text", help="Output format."),
@@ -59,6 +91,23 @@ def findings_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def _gathered(command: Command) -> Command:
+    @wraps(command)
+    def run(
+        *args: Any,
+        form: str,
+        output: str | None,
+        fail_on: FailOn | None,
+        select: tuple[str, ...],
+        ignore: tuple[str, ...],
+        config: str | None,
+        **rest: Any,
+    ) -> Any:
+        return command(*args, wanted=Wanted(form, output, fail_on, codes(select), codes(ignore), config), **rest)
+
+    return cast(Command, run)
 
 
 output_option = click.option(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from .options import capture_options, codes, findings_options
+from .options import Wanted, capture_options, findings_options
 
 if TYPE_CHECKING:
     from ...runtime.targets import Effort
-    from ..pipeline.report import FailOn
 
 
 @click.command("verify")
@@ -38,20 +36,13 @@ def command(
     timeout: int | None,
     no_cache: bool,
     cache_dir: str | None,
-    form: str,
-    output: str | None,
-    fail_on: FailOn | None,
-    select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    config: str | None,
+    wanted: Wanted,
 ) -> int:
     """Hold the steps of CONTRACT to their promises: compile them for each target, compare, report.
 
     This imports and runs your build function, in a child process. With --capture it runs nothing.
     """
-    from ..pipeline.settings import load_settings
     from ..pipeline.verify import verify
-    from .output import emit
     from .progress import progress
 
     if steps is not None and not run:
@@ -64,7 +55,7 @@ def command(
             f"{', '.join(useless)}: --capture judges what is there and runs nothing; leave {_them(useless)} out, or "
             "make the capture with `contract-lint capture`"
         )
-    settings = load_settings(Path.cwd(), config).with_options(codes(select), codes(ignore), fail_on)
+    settings = wanted.settings()
     with progress() as say:
         report = verify(
             contract,
@@ -83,7 +74,7 @@ def command(
             fail_on=settings.fail_on,
             say=say,
         )
-    return emit(report, form, output)
+    return wanted.emit(report)
 
 
 def _them(names: list[str]) -> str:

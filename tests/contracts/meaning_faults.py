@@ -168,4 +168,3 @@ FAULTS = (
         ("microbatches: 4", "microbatches: 3"),
     ),
 )
-"""`another optimizer` and `unknown transformation` edit one text, so they are never planted together."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections import Counter
 from datetime import date
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from contract_lint.contracts.finding import Finding, merge_targets
@@ -17,17 +14,9 @@ from contract_lint.linters.registry import builtin_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"contract_tests_{name}", Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+from . import faults
 
 
-faults = _sibling("faults")
 TODAY = date(2026, 12, 1)
 
 

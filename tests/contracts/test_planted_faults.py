@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from . import faults
 
-
 TODAY = date(2026, 12, 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import types
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -78,6 +79,12 @@ def too_large(mesh: Any, rows: int = 1 << 19) -> Any:
 def hangs(mesh: Any) -> Any:
     """The compiler never comes back."""
     jax.stages.Lowered.compile = lambda *_, **__: time.sleep(3600)
+    return replicated(mesh)
+
+
+def never_done(mesh: Any) -> Any:
+    """The capture is written but for its last act, the name of the manifest, which never comes."""
+    Path.rename = lambda *_: time.sleep(3600)  # pyright: ignore[reportAttributeAccessIssue]
     return replicated(mesh)
 
 

@@ -84,7 +84,7 @@ def hangs(mesh: Any) -> Any:
 
 def never_done(mesh: Any) -> Any:
     """The capture is written but for its last act, the name of the manifest, which never comes."""
-    Path.rename = lambda *_: time.sleep(3600)  # pyright: ignore[reportAttributeAccessIssue]
+    Path.rename = lambda *_: time.sleep(3600)
     return replicated(mesh)
 
 

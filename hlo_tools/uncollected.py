@@ -15,6 +15,10 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
+LARGE = 50_000
+"""New objects that are worth a word to the collector; going through fewer of them takes a moment."""
+
+
 def uncollected(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """The function, run with the collector off; it is on again afterwards if it was on before, errors included."""
 
@@ -35,8 +39,9 @@ def uncollected(function: Callable[Given, Result]) -> Callable[Given, Result]:
 def _settle() -> None:
     """Puts what is new among the oldest objects without looking at it: else the next collection begins with all of it.
 
-    A program that keeps objects frozen is left alone, since it would lose that.
+    A program that keeps objects frozen is left alone, since it would lose that. Python counts the frozen ones by going
+    through them all, so a small table must not ask.
     """
-    if not gc.get_freeze_count():
+    if gc.get_count()[0] > LARGE and not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()

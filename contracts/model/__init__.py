@@ -4,7 +4,8 @@ from .architecture import DenseModel, DtypesSection, ListedModel
 from .base import format_bytes, parse_bytes
 from .checkpoint import CheckpointSection, LeafSection
 from .contract import Contract
-from .data import ROLE_NAMES, AttentionSection, DataSection, PackingSection, Role
+from .data import AttentionSection, DataSection, PackingSection
+from .data_fields import ROLE_NAMES, Role
 from .measured import EvalSection, MetricSection, TrainingSection
 from .objective import Normaliser, ObjectiveSection, TermSection
 from .optimizer import OptimizerSection, ScheduleSection

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import Field
 
 from .base import Section
+from .data_fields import FieldSection, StageSection
 from .data_source import (
     DatasetSection,
     DataShardingSection,
@@ -16,41 +17,6 @@ from .data_source import (
     SamplerSection,
     Weight,
 )
-
-Role = Literal["tokens", "targets", "segment_ids", "positions", "loss_mask", "loss_weights", "lengths"]
-ROLE_NAMES: dict[Role, tuple[str, ...]] = {
-    "tokens": ("tokens", "inputs", "input_ids", "input_tokens", "decoder_input_tokens"),
-    "targets": ("targets", "labels", "target_ids", "decoder_target_tokens"),
-    "segment_ids": ("segment_ids", "segments", "inputs_segmentation", "decoder_segment_ids", "segmentation"),
-    "positions": ("positions", "position_ids", "inputs_position", "decoder_positions"),
-    "loss_mask": ("loss_mask", "target_mask", "mask"),
-    "loss_weights": ("loss_weights", "weights", "decoder_loss_weights"),
-    "lengths": ("lengths", "length", "sequence_lengths"),
-}
-"""What arrays are called in JAX code; the first name of a role that a batch has counts, unless a contract says."""
-
-Dim = Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Number = int | float
-
-
-class FieldSection(Section):
-    """One array of a batch."""
-
-    role: Role | None = Field(default=None, description="What it means; default: what its name says, if anything.")
-    shape: list[Dim] | None = Field(
-        default=None,
-        description="Sizes or names; a name stands for one size in all fields (batch, sequence: the contract's own).",
-    )
-    dtype: str | None = Field(default=None, description="As numpy spells it.")
-    range: Annotated[list[Number], WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2})] | None = Field(
-        default=None, description="Least and greatest value, both allowed."
-    )
-
-    @model_validator(mode="after")
-    def _ordered(self) -> FieldSection:
-        if self.range is not None and (len(self.range) != 2 or not self.range[0] <= self.range[1]):
-            raise ValueError("expected `range: [least, greatest]`")
-        return self
 
 
 class TokenizerSection(Section):
@@ -98,6 +64,9 @@ class DataSection(Section):
     """What a batch is."""
 
     fields: dict[str, FieldSection] = Field(default_factory=dict, description="Array name -> what it is.")
+    stages: list[StageSection] = Field(
+        default_factory=list, description="How records become the batch, in the order it is done."
+    )
     tokenizer: TokenizerSection | None = Field(default=None, description="The ids.")
     dataset: DatasetSection | None = Field(default=None, description="Which files it is made of.")
     mixture: dict[str, Weight] = Field(default_factory=dict, description="Source -> its share; any positive numbers.")
@@ -112,3 +81,13 @@ class DataSection(Section):
         description="Who moves the targets on by one token: the batch already, or the model.",
     )
     counted: CountedSection = Field(default_factory=CountedSection, description="Which targets the loss counts.")
+
+    @property
+    def batch_fields(self) -> dict[str, FieldSection]:
+        """The arrays of a batch: `fields`, or what the last stage gives where these are not listed."""
+        return self.fields or (self.stages[-1].output if self.stages else None) or {}
+
+    @property
+    def fields_key(self) -> str:
+        """The key that `batch_fields` stands at."""
+        return "data.fields" if self.fields or not self.stages else f"data.stages[{len(self.stages) - 1}].output"

@@ -39,8 +39,10 @@ class Batch:
     @cached_property
     def roles(self) -> dict[Role, str]:
         """Role -> name of the array."""
-        declared = {entry.role: name for name, entry in self.data.fields.items() if entry.role and name in self.arrays}
-        spoken_for = {name for name, entry in self.data.fields.items() if entry.role}
+        declared = {
+            entry.role: name for name, entry in self.data.batch_fields.items() if entry.role and name in self.arrays
+        }
+        spoken_for = {name for name, entry in self.data.batch_fields.items() if entry.role}
         found: dict[Role, str] = {}
         for role in ROLES:
             names = [name for name in ROLE_NAMES[role] if name in self.arrays and name not in spoken_for]

@@ -54,7 +54,7 @@ class BatchEvidence:
 
     def field_key(self, role: Role) -> str:
         """The contract's key of the array of a role."""
-        return f"data.fields.{self.batch.name(role)}"
+        return f"{self.data.fields_key}.{self.batch.name(role)}"
 
 
 def first(where: numpy.ndarray) -> tuple[int, int]:

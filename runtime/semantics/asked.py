@@ -31,5 +31,5 @@ def asked_semantics(contract: Contract) -> SemanticsRequest:
 
 def _names(contract: Contract, role: Role) -> list[str]:
     """What arrays of a role are called: as the contract says, else as JAX code usually does."""
-    fields = contract.data.fields if contract.data is not None else {}
+    fields = contract.data.batch_fields if contract.data is not None else {}
     return [name for name, field in fields.items() if field.role == role] or list(ROLE_NAMES[role])

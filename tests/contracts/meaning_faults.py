@@ -159,7 +159,13 @@ FAULTS = (
         "derivation: folded",
         ("derivation: fold_in", "derivation: folded"),
     ),
-    _fault("accumulator of no dtype", "NUM001", "accumulation.dtype", "dtype: f32", ("dtype: float32", "dtype: f32")),
+    _fault(
+        "accumulator of no dtype",
+        "NUM001",
+        "accumulation.dtype",
+        "dtype: f32",
+        ("strided, dtype: float32", "strided, dtype: f32"),
+    ),
     _fault(
         "uneven microbatches",
         "DAT001",

@@ -46,7 +46,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
             RULE,
             f"the step {probe.step} takes {name}{as_role}, and nothing it returns depends on it",
             subject=name,
-            key=f"data.fields.{name}" if name in evidence.data.fields else None,
+            key=f"{evidence.data.fields_key}.{name}" if name in evidence.data.batch_fields else None,
             severity="error" if role is not None else "warning",
             expected="read by the loss",
             found="dead",

@@ -31,30 +31,30 @@ from ..evidence import BatchEvidence
 
 
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
-    if not evidence.data.fields:
+    if not evidence.data.batch_fields:
         return
     there = list(evidence.batch.arrays)
-    for name in evidence.data.fields:
+    for name in evidence.data.batch_fields:
         if name not in evidence.batch.arrays:
-            near = nearest(name, [each for each in there if each not in evidence.data.fields])
+            near = nearest(name, [each for each in there if each not in evidence.data.batch_fields])
             yield evidence.finding(
                 RULE,
                 f"{name} is not in the batch",
                 subject=name,
-                key=f"data.fields.{name}",
+                key=f"{evidence.data.fields_key}.{name}",
                 expected=f"an array {name}",
                 found=", ".join(there) or "no array",
                 help=f"is it {near}?" if near else "write it, or take it out of the contract",
             )
     for name in there:
-        if name not in evidence.data.fields:
+        if name not in evidence.data.batch_fields:
             yield evidence.finding(
                 RULE,
                 f"{name} is in the batch and not in the contract",
                 subject=name,
-                key="data.fields",
+                key=evidence.data.fields_key,
                 severity="warning",
-                expected=", ".join(evidence.data.fields),
+                expected=", ".join(evidence.data.batch_fields),
                 found=name,
                 help="say what it is: data.fields, with its role, shape and dtype",
             )

@@ -36,11 +36,11 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
     sizes: dict[str | int, tuple[int, str]] = {
         name: (size, "the contract") for name, size in evidence.symbols().items()
     }
-    for name, entry in evidence.data.fields.items():
+    for name, entry in evidence.data.batch_fields.items():
         array = evidence.batch.arrays.get(name)
         if array is None:
             continue
-        key = f"data.fields.{name}"
+        key = f"{evidence.data.fields_key}.{name}"
         if entry.dtype is not None and array.dtype.name != entry.dtype:
             yield evidence.finding(
                 RULE,
@@ -76,7 +76,7 @@ def _parts(evidence: BatchEvidence) -> Iterable[Finding]:
     if batch.shape is None:
         return
     for role, name in batch.roles.items():
-        declared = evidence.data.fields.get(name)
+        declared = evidence.data.batch_fields.get(name)
         array = batch.arrays[name]
         wanted = batch.shape[:1] if role == "lengths" else batch.shape
         if array.shape != wanted and (declared is None or declared.shape is None):

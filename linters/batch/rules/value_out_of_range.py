@@ -42,7 +42,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
     import numpy
 
     yield from _ids(evidence)
-    for name, entry in evidence.data.fields.items():
+    for name, entry in evidence.data.batch_fields.items():
         array = evidence.batch.arrays.get(name)
         if array is None or entry.range is None or array.dtype.kind not in "iufb" or not array.size:
             continue
@@ -50,7 +50,9 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         values = array.astype("float64") if array.dtype.kind == "b" else array
         outside = ~((values >= least) & (values <= most))
         if outside.any():
-            yield _finding(evidence, name, outside, f"outside {least} to {most}", f"data.fields.{name}.range")
+            yield _finding(
+                evidence, name, outside, f"outside {least} to {most}", f"{evidence.data.fields_key}.{name}.range"
+            )
     for role in ("loss_mask", "loss_weights"):
         values = evidence.batch.get(role)
         if values is None or values.dtype.kind != "f":

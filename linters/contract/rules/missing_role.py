@@ -1,8 +1,9 @@
 """A promise about batches needs a field that is not declared.
 
 ## What it does
-Where `data.fields` lists the batch: `packing.kind: segments` needs a field with the role segment_ids, `shift: batch`
-one with the role targets, `counted.eos: true` a loss mask or weights and `tokenizer.eos_id`. A usual name is its role.
+Where `data.fields`, or what the last of `data.stages` gives, lists the batch: `packing.kind: segments` needs a field
+with the role segment_ids, `shift: batch` one with the role targets, `counted.eos: true` a loss mask or weights and
+`tokenizer.eos_id`. A usual name is its role.
 
 ## Why is this bad?
 What no array can show is never checked: the promise looks kept.
@@ -27,28 +28,30 @@ from collections.abc import Iterable
 from typing import cast
 
 from ....contracts.finding import Finding
-from ....contracts.key import Key
+from ....contracts.key import Key, format_key
 from ....contracts.load import LoadedContract
 from ....contracts.model import ROLE_NAMES, Role
 from ...rule import Rule
+from ..stages import batch_fields
 from ..view import View
 
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
     view = View(loaded)
-    fields = view.mapping("data", "fields")
+    fields = batch_fields(view)
     if not fields or not view.complete:
         return
-    roles = {view.text("data", "fields", name, "role") or _named(name) for name in fields}
+    listed = format_key(next(iter(fields.values())).key[:-1])
+    roles = {field.role for field in fields.values()}
     for key, said, wanted in _needs(view):
         if not roles & set(wanted):
             names = " or ".join(ROLE_NAMES[cast(Role, role)][0] for role in wanted)
             yield view.finding(
                 RULE,
                 key,
-                f"{said} needs a field {names}, and `data.fields` has none",
+                f"{said} needs a field {names}, and `{listed}` has none",
                 expected=f"a field with the role {' or '.join(wanted)}",
-                found=", ".join(map(str, fields)),
+                found=", ".join(fields),
             )
     if view.get("data", "counted", "eos") is True and view.get("data", "tokenizer", "eos_id") is None:
         yield view.finding(
@@ -66,10 +69,6 @@ def _needs(view: View) -> Iterable[tuple[Key, str, tuple[str, ...]]]:
         yield ("data", "shift"), "`shift: batch`", ("targets",)
     if view.get("data", "counted", "eos") is True:
         yield ("data", "counted", "eos"), "`eos: true`", ("loss_mask", "loss_weights")
-
-
-def _named(name: str) -> str | None:
-    return next((role for role, names in ROLE_NAMES.items() if name in names), None)
 
 
 RULE = Rule(code="DAT004", name="missing-role", severity="error", evidence="contract", doc=__doc__ or "", check=check)

@@ -1,0 +1,75 @@
+"""The arrays of a batch, and of the stages that make it: shape, dtype, range, and the part each plays."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, WithJsonSchema, model_validator
+
+from .base import Section
+
+Role = Literal["tokens", "targets", "segment_ids", "positions", "loss_mask", "loss_weights", "lengths"]
+ROLE_NAMES: dict[Role, tuple[str, ...]] = {
+    "tokens": ("tokens", "inputs", "input_ids", "input_tokens", "decoder_input_tokens"),
+    "targets": ("targets", "labels", "target_ids", "decoder_target_tokens"),
+    "segment_ids": ("segment_ids", "segments", "inputs_segmentation", "decoder_segment_ids", "segmentation"),
+    "positions": ("positions", "position_ids", "inputs_position", "decoder_positions"),
+    "loss_mask": ("loss_mask", "target_mask", "mask"),
+    "loss_weights": ("loss_weights", "weights", "decoder_loss_weights"),
+    "lengths": ("lengths", "length", "sequence_lengths"),
+}
+"""What arrays are called in JAX code; the first name of a role that a batch has counts, unless a contract says."""
+
+FieldDtype = Literal[
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "bytes",
+    "str",
+]
+Dim = Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Number = int | float
+
+
+class FieldSection(Section):
+    """One array."""
+
+    role: Role | None = Field(default=None, description="What it means; default: what its name says, if anything.")
+    shape: list[Dim] | None = Field(
+        default=None,
+        description="Sizes or names; a name stands for one size in all fields (batch, sequence: the contract's own).",
+    )
+    dtype: FieldDtype | None = Field(default=None, description="As numpy spells it; bytes, str: a record of text.")
+    range: Annotated[list[Number], WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2})] | None = Field(
+        default=None, description="Least and greatest value, both allowed."
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> FieldSection:
+        if self.range is not None and (len(self.range) != 2 or not self.range[0] <= self.range[1]):
+            raise ValueError("expected `range: [least, greatest]`")
+        return self
+
+
+class StageSection(Section):
+    """One step on the way from records to a batch. Fields that it only hands on are in both lists."""
+
+    kind: Literal["raw", "tokenise", "pack", "shift", "mask", "shard", "map"] = Field(
+        description="raw: records as they are read; shift: moves targets on by one; map: any other work."
+    )
+    input: dict[str, FieldSection] | None = Field(
+        default=None, description="What it reads; default: whatever the stage before gives."
+    )
+    output: dict[str, FieldSection] | None = Field(
+        default=None, description="Everything that leaves it; default, of the last: `data.fields`."
+    )

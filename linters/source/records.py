@@ -24,13 +24,13 @@ class Block:
 
     What runs only where the body of a `try` came through stands in a block `after try` inside of the block `try`: its
     `else`, and what follows where every handler ends the path. No handler catches what fails there. Likewise
-    `after with`, one for each context manager, where an arm inside of the `with` goes on. `contexts` are the blocks
-    `try` and `with` that still hold here, without those that were left so.
+    `after with`, one for each context manager, where an arm inside of the `with` goes on. `contexts` leaves out
+    what was left so.
 
     `said` is a memo of `together`: what the conditions round it say.
     """
 
-    __slots__ = ("arm", "branch", "contexts", "depth", "ends", "guard", "loop", "parent", "said")
+    __slots__ = ("_outer", "arm", "branch", "depth", "ends", "guard", "loop", "parent", "said")
 
     def __init__(self, parent: Block | None, branch: Any, arm: str, guard: Value | None, loop: Loop | None) -> None:
         self.parent = parent
@@ -41,13 +41,19 @@ class Block:
         self.depth: int = parent.depth + 1 if parent else 0
         self.ends: str | None = None
         self.said: Any = None
-        self.contexts: tuple[Block, ...] = parent.contexts if parent else ()
-        if arm in ("try", "with"):
-            self.contexts += (self,)
-        elif arm in ("after try", "after with"):
+        self._outer: tuple[Block, ...] = parent.contexts if parent else ()
+        if arm in ("after try", "after with"):
             left = arm.removeprefix("after ")
-            last = max((at for at, each in enumerate(self.contexts) if each.arm == left), default=len(self.contexts))
-            self.contexts = self.contexts[:last] + self.contexts[last + 1 :]
+            last = max((at for at, each in enumerate(self._outer) if each.arm == left), default=len(self._outer))
+            self._outer = self._outer[:last] + self._outer[last + 1 :]
+
+    @property
+    def contexts(self) -> tuple[Block, ...]:
+        """The blocks `try` and `with` whose handlers and context managers hold here, outermost first, without those
+        that were left.
+        """
+        # A block that held itself would never be freed while the collector is off, nor the tree that it points into.
+        return (*self._outer, self) if self.arm in ("try", "with") else self._outer
 
     def chain(self) -> Iterator[Block]:
         """This block and those round it, innermost first."""

@@ -120,6 +120,11 @@ class StepCapture:
         return self._text("stablehlo.mlir.gz")
 
     @property
+    def optimized_text(self) -> str | None:
+        """The text of the program that runs."""
+        return self._text(PROGRAM)
+
+    @property
     def stderr(self) -> str | None:
         """What compiler and user code wrote to file descriptor 2."""
         return self._text("stderr.txt")

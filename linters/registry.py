@@ -22,6 +22,7 @@ FOLDERS: tuple[Evidence, ...] = (
     "batch",
     "data",
     "checkpoint",
+    "record",
 )
 
 

@@ -20,6 +20,7 @@ VERBS: dict[str, str] = {
     "diff": "What changed in meaning between two programs or captures.",
     "batch": "A batch by itself: what is wrong with it, and what each token means.",
     "checkpoint": "A saved state: whether it is complete, and what it holds.",
+    "record": "An experiment record: what a result rests on, bound by digests.",
     "targets": "List what this machine can compile for, and what is missing.",
     "train": "Run the reference trainer.",
     "explain": "Explain a rule by its code or name.",

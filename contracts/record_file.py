@@ -1,0 +1,127 @@
+"""A record read back from its file: only what is one, canonical, and of a schema that is known here."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import ValidationError
+
+from .data_manifest import MAX_FILES, bad_name
+from .errors import ContractLintError
+from .finding import Location
+from .json_nodes import parse_json
+from .key import format_key
+from .record import PREDICATE, RECORD_SCHEMA, STATEMENT, Record
+from .yaml_nodes import Source, plain
+
+MAX_BYTES = 64 * 1024 * 1024
+_NO_RECORD = "`contract-lint record create` writes one"
+
+
+def record_bytes(path: Path, shown: str) -> bytes:
+    """The bytes of a record's file. Raises ContractLintError where it is no regular file, or too large for one."""
+    place = Location(shown)
+    try:
+        if path.is_symlink():
+            raise ContractLintError("is a symbolic link", place, "links are not followed: name what it points to")
+        if not path.exists():
+            raise ContractLintError("is not there", place, "`contract-lint history` lists the records that are")
+        if not path.is_file():
+            raise ContractLintError("is no file", place, _NO_RECORD)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise ContractLintError(f"cannot be read: {getattr(error, 'strerror', error)}", place) from error
+    if len(data) > MAX_BYTES:
+        raise ContractLintError(f"has more than {MAX_BYTES:,} bytes: no record has", place)
+    return data
+
+
+def parse_record(data: bytes, shown: str) -> Record:
+    """The record in a text. No file that it names is opened.
+
+    Raises ContractLintError, with the place, for what is no record, for one of a later schema, and for a path that
+    leads out of the folder or stands twice.
+    """
+    place = Location(shown)
+    try:
+        text = data.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise ContractLintError(f"byte {error.start:,} is not ASCII: this is no record", place, _NO_RECORD) from error
+    found = plain(parse_json(text, Source(Path(shown), shown)))
+    predicate = _predicate(found, place)
+    files = [_file(entry, number, place) for number, entry in enumerate(_subject(found, place))]
+    try:
+        record = Record.model_validate({**predicate, "files": files})
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = format_key(("predicate", *first["loc"]))[:120]
+        raise ContractLintError(f"`{key}`: {first['msg'].lower()}", place, _NO_RECORD) from None
+    _paths(record, place)
+    if record.as_text() != text:
+        raise ContractLintError("is not written as records are: keys sorted, no blanks", place, _NO_RECORD)
+    return record
+
+
+def _predicate(found: Any, place: Location) -> dict[str, Any]:
+    if not isinstance(found, dict) or found.get("_type") != STATEMENT:
+        raise ContractLintError(f"is no in-toto Statement: `_type` is not {STATEMENT}", place, _NO_RECORD)
+    kind = found.get("predicateType")
+    if not isinstance(kind, str) or not kind.startswith(PREDICATE):
+        raise ContractLintError("is a statement of another kind: `predicateType` names no record", place, _NO_RECORD)
+    if kind != f"{PREDICATE}{RECORD_SCHEMA}":
+        said = f"has schema {kind.removeprefix(PREDICATE)[:20]}; known here is {RECORD_SCHEMA}"
+        raise ContractLintError(said, place, "read it with the version of contract-lint that wrote it")
+    unknown = sorted(found.keys() - {"_type", "subject", "predicateType", "predicate"})
+    if unknown:
+        raise ContractLintError(f"unknown key `{unknown[0][:80]}`", place)
+    predicate = found.get("predicate")
+    if not isinstance(predicate, dict) or "files" in predicate:
+        raise ContractLintError("`predicate` is no mapping of a record", place, _NO_RECORD)
+    return predicate
+
+
+def _subject(found: dict[str, Any], place: Location) -> list[Any]:
+    subject = found.get("subject")
+    if not isinstance(subject, list):
+        raise ContractLintError("`subject` is no list", place, _NO_RECORD)
+    if len(subject) > MAX_FILES:
+        raise ContractLintError(f"names more than {MAX_FILES:,} files", place)
+    return subject
+
+
+def _file(entry: Any, number: int, place: Location) -> dict[str, Any]:
+    try:
+        name, digest, size = entry["name"], entry["digest"]["sha256"], entry["annotations"]["bytes"]
+        whole = (
+            isinstance(name, str)
+            and entry.keys() == {"name", "digest", "annotations"}
+            and entry["digest"].keys() == {"sha256"}
+            and entry["annotations"].keys() == {"bytes"}
+        )
+    except (TypeError, KeyError, AttributeError):
+        whole, name, digest, size = False, "", "", 0
+    if not whole:
+        said = f"`subject[{number}]` is not a name, a digest `sha256` and the annotation `bytes`"
+        raise ContractLintError(said, place, _NO_RECORD)
+    return {"path": name, "sha256": digest, "bytes": size}
+
+
+def _paths(record: Record, place: Location) -> None:
+    """Every path is below the folder, and no file stands twice."""
+    seen: set[str] = set()
+    for file in record.files:
+        if file.path in seen:
+            raise ContractLintError(f"names the file `{file.path[:120]}` twice", place)
+        seen.add(file.path)
+    folders = [each.folder for each in record.checkpoints]
+    folders += [each.capture for each in record.programs if each.capture is not None]
+    others = [each.manifest for each in record.data]
+    for path in (*seen, *folders, *others):
+        reason = None if path == "." and path in folders else bad_name(path)
+        if reason is not None:
+            raise ContractLintError(f"the path `{path[:120]}` {reason}", place, "nothing outside its folder is opened")
+    for path in others:
+        if str(PurePosixPath(path)) not in seen:
+            raise ContractLintError(f"the data manifest `{path[:120]}` is none of the files it binds", place)

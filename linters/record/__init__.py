@@ -1,0 +1,1 @@
+"""Experiment records against what they bind."""

@@ -1,0 +1,46 @@
+"""What the rules on an experiment record are given: the record, and what is there of the files it binds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...contracts.finding import Finding, Location
+from ...contracts.record import FileDigest, Record
+from ..rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """What was worked out again.
+
+    `files`: path -> what is there, None where nothing is. `contract`: the digest of what the contract's file says now,
+    `programs`: target and step -> digest; both only where they could be worked out. `root`: what paths are shown below.
+    """
+
+    files: Mapping[str, FileDigest | None] = field(default_factory=dict)
+    contract: str | None = None
+    programs: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
+    root: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEvidence:
+    """One record in its file. `record` is None where its bytes are not those that its name promises: nothing in it is
+    believed then. `recomputed` is None where only the record itself is judged."""
+
+    path: str
+    digest: str
+    promised: str | None
+    record: Record | None
+    recomputed: Recomputed | None = None
+
+    def finding(self, rule: Rule, message: str, *, subject: str, **fields: Any) -> Finding:
+        """A finding on what a record says; `location` where it is about a file."""
+        return rule.finding(message, subject=subject, **fields)
+
+    def place(self, path: str) -> Location:
+        """Where a bound file is."""
+        root = self.recomputed.root if self.recomputed is not None else ""
+        return Location(f"{root}/{path}" if root else path)

@@ -1,0 +1,66 @@
+"""A file that a record binds is gone, or is not what it was.
+
+## What it does
+Looks for every file that the record names, below the folder that the record is about, and compares size and sha256.
+
+## Why is this bad?
+The numbers in the record are those of the other file: a configuration that was edited since, metrics that a later run
+wrote over, a checkpoint whose shards were swapped.
+
+## Example
+```sh
+contract-lint record create small.contract.yaml --metrics metrics.jsonl
+echo '{"loss": 0.1}' >> metrics.jsonl
+contract-lint record verify small.*.record.json
+```
+
+## Use instead
+```sh
+contract-lint record create small.contract.yaml --metrics metrics.jsonl
+contract-lint record verify small.*.record.json
+```
+
+## References
+- https://slsa.dev/spec/v1.0/provenance
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ...rule import Rule
+from ..evidence import RecordEvidence
+
+
+def check(evidence: RecordEvidence) -> Iterable[Finding]:
+    if evidence.record is None or evidence.recomputed is None:
+        return
+    there = evidence.recomputed.files
+    for file in evidence.record.files:
+        now = there.get(file.path)
+        if now == file:
+            continue
+        said = "is not there" if now is None else "has another content than when the record was written"
+        resized = now is not None and now.bytes != file.bytes
+        if now is not None and resized:
+            said += f": {file.bytes:,} B then, {now.bytes:,} B now"
+        yield evidence.finding(
+            RULE,
+            f"a bound file {said}",
+            subject=file.path,
+            location=evidence.place(file.path),
+            expected=file.sha256,
+            found="no file" if now is None else f"{now.bytes:,} B" if resized else now.sha256,
+            help="put back what the record was made from, or make a new record",
+        )
+
+
+RULE = Rule(
+    code="EXP602",
+    name="bound-file-changed",
+    severity="error",
+    evidence="record",
+    doc=__doc__ or "",
+    check=check,
+)

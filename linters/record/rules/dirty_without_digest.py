@@ -1,0 +1,54 @@
+"""The source differed from its commit, and the record does not say in what.
+
+## What it does
+Of a source tree with changes, looks for the digest of all that differs from the commit.
+
+## Why is this bad?
+The commit names another program than the one that ran. With a digest, a tree that somebody kept can be proven to be
+the one; without, the run cannot be made again.
+
+## Example
+```json
+{"source": {"commit": "1f0c...", "dirty": true}}
+```
+
+## Use instead
+```json
+{"source": {"commit": "1f0c...", "dirty": true, "dirty_digest": "9b7e..."}}
+```
+
+## References
+- https://github.com/IDSIA/sacred
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ...rule import Rule
+from ..evidence import RecordEvidence
+
+
+def check(evidence: RecordEvidence) -> Iterable[Finding]:
+    source = evidence.record.source if evidence.record is not None else None
+    if source is None or not source.dirty or source.dirty_digest is not None:
+        return
+    why = f": {source.undigested}" if source.undigested else ""
+    yield evidence.finding(
+        RULE,
+        f"the source differed from commit {(source.commit or 'none')[:12]}, and what differs has no digest{why}",
+        subject="source",
+        key="source.dirty_digest",
+        help="commit before the run; large files that are not tracked belong into .gitignore",
+    )
+
+
+RULE = Rule(
+    code="EXP605",
+    name="dirty-without-digest",
+    severity="error",
+    evidence="record",
+    doc=__doc__ or "",
+    check=check,
+)

@@ -1,0 +1,1 @@
+"""Experiment records: made, kept, found again, verified and compared."""

@@ -1,0 +1,73 @@
+"""The files that a record binds: named relative to one folder, hashed once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from ....contracts.data_manifest import MAX_FILES, read_manifest
+from ....contracts.errors import ContractLintError
+from ....contracts.finding import Location
+from ....contracts.record import CheckpointState, DataState, FileDigest
+from ....linters.checkpoint.folder import Folder
+from ....linters.checkpoint.read import read_checkpoint
+from ....linters.record.files import digest_below, tree_digest
+
+Say = Callable[[str], None]
+
+
+class Bound:
+    """Files below `root`. Raises ContractLintError for what lies outside, for links and for what is no file."""
+
+    def __init__(self, root: Path, say: Say | None = None) -> None:
+        self.root = root
+        self.files: dict[str, FileDigest] = {}
+        self._say: Say = say or (lambda _: None)
+
+    def name(self, path: str | os.PathLike[str]) -> str:
+        """A path relative to the root."""
+        absolute = Path(os.path.abspath(path))
+        if not absolute.is_relative_to(self.root):
+            raise ContractLintError(
+                "lies outside of the folder that the record is about",
+                Location(Path(path).as_posix()),
+                f"that folder is {self.root.as_posix()}; name one that holds both with --root",
+            )
+        return absolute.relative_to(self.root).as_posix()
+
+    def file(self, path: str | os.PathLike[str]) -> str:
+        """Bind one file; its name in the record."""
+        name = self.name(path)
+        found = digest_below(self.root, name)
+        if found is None:
+            raise ContractLintError("is not there", Location(Path(path).as_posix()))
+        self.files[name] = found
+        if len(self.files) > MAX_FILES:
+            raise ContractLintError(f"a record names at most {MAX_FILES:,} files", Location(Path(path).as_posix()))
+        return name
+
+    def folder(self, path: str | os.PathLike[str]) -> dict[str, FileDigest]:
+        """Bind every file below a folder; by their path in it."""
+        shown = Path(path).as_posix()
+        if os.path.islink(path):
+            raise ContractLintError("is a symbolic link", Location(shown), "name the folder itself")
+        inside = Folder(Path(path), shown)
+        self._say(f"reading {shown}")
+        return {name: self.files[self.file(Path(path) / name)] for name in sorted(inside.files())}
+
+    def checkpoint(self, path: str) -> CheckpointState:
+        """Bind every file of a checkpoint's newest committed step, or of the step that is named."""
+        found = read_checkpoint(path)
+        if found.step.state != "committed":
+            said = f"{found.step.folder} is not committed: {found.step.why}"
+            raise ContractLintError(said, Location(path), "a record binds what is complete")
+        folder = Path(path, found.step.folder) if found.steps else Path(path)
+        if folder.is_file():
+            raise ContractLintError("is a file, and a checkpoint is a folder", Location(path), "bind it with --file")
+        files = self.folder(folder)
+        return CheckpointState(folder=self.name(folder), root=tree_digest(files), files=len(files))
+
+    def data(self, path: str) -> DataState:
+        """Bind a data manifest; what it lists is bound by its root."""
+        return DataState(manifest=self.file(path), root=read_manifest(path).root)

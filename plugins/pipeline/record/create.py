@@ -1,0 +1,172 @@
+"""`record create`: gather what a result rests on, and write it down."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ....contracts.errors import ContractLintError
+from ....contracts.finding import Location
+from ....contracts.load import LoadedContract, load_contract
+from ....contracts.record import Author, Environment, Metric, Record, VerdictState
+from ....hlo_tools.capture import Capture, read_capture
+from ....runtime.cache import installed_versions
+from ....runtime.contract import project_root
+from .bound import Bound
+from .build import build, environment_of
+from .metrics import read_metrics
+from .place import kept, records_folder, shown_path
+from .source_state import git_author, source_state
+
+_DISTRIBUTION = re.compile(r"(?P<name>[A-Za-z0-9._]+?)-(?P<version>\d[^-]*)(?:-py[\d.]+)?\.(?:dist-info|egg-info)")
+_AUTHOR = re.compile(r"(?P<name>[^<>]+?)\s*(?:<(?P<email>[^<>]+)>)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user names for a record."""
+
+    metrics: Sequence[str] = ()
+    reports: Sequence[str] = ()
+    captures: Sequence[str] = ()
+    checkpoints: Sequence[str] = ()
+    data: Sequence[str] = ()
+    files: Sequence[str] = ()
+    conclusion: str | None = None
+    author: str | None = None
+
+
+def create(
+    contract: str,
+    asked: Asked,
+    *,
+    root: str | None = None,
+    out: str | None = None,
+    python: str | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> tuple[Path, Record]:
+    """Write a record of what was asked; its file and itself.
+
+    `root`: the folder that its paths are relative to; None: the contract's project. `out`: the folder to write to.
+    Raises ContractLintError for what cannot be read or bound, and where the record cannot be written.
+    """
+    tell = say or (lambda _: None)
+    loaded = load_contract(Path(contract)).readable()
+    file = Path(loaded.document.source.path).resolve()
+    base = Path(root).resolve() if root is not None else project_root(file)
+    bound = Bound(base, tell)
+    path = bound.file(file)
+    _texts(bound, loaded)
+    metrics: dict[str, Metric] = {}
+    captures: list[tuple[Capture, str | None]] = []
+    for each in asked.metrics:
+        name = bound.file(each)
+        metrics |= read_metrics(_read(each), name)
+    for each in asked.captures:
+        captures.append((_capture(bound, each), bound.name(each)))
+    for each in asked.files:
+        bound.file(each)
+    checkpoints = [bound.checkpoint(each) for each in asked.checkpoints]
+    data = [bound.data(each) for each in asked.data]
+    verdicts = [_verdict(bound, each) for each in asked.reports]
+    record = build(
+        loaded,
+        kind="created",
+        created=datetime.now(UTC),
+        contract_path=path,
+        files=bound.files.values(),
+        environment=environment(python),
+        source=source_state(file.parent),
+        author=_author(asked.author, file.parent),
+        captures=captures,
+        checkpoints=checkpoints,
+        data=data,
+        metrics=metrics,
+        verdicts=verdicts,
+        conclusion=asked.conclusion,
+    )
+    return written(record, base, out, cache_dir, tell), record
+
+
+def written(
+    record: Record, root: Path, out: str | None, cache_dir: str | os.PathLike[str] | None, say: Callable[[str], None]
+) -> Path:
+    """The file of a record that was written to its place. Raises ContractLintError where that takes nothing."""
+    try:
+        return kept(Path(out) if out is not None else records_folder(root, cache_dir, say), record)
+    except OSError as error:
+        place = Location(out or shown_path(root))
+        raise ContractLintError(f"the record cannot be written: {error.strerror or error}", place) from error
+
+
+def environment(python: str | None) -> Environment:
+    """The installed distributions of an interpreter, this one by default. Raises ContractLintError where it is none."""
+    packages: dict[str, str] = {}
+    for name in installed_versions(python):
+        match = _DISTRIBUTION.fullmatch(name)
+        if match is not None:
+            packages[re.sub(r"[-_.]+", "-", match["name"]).lower()] = match["version"]
+    return environment_of(platform.python_version(), platform.platform(terse=True), packages)
+
+
+def _texts(bound: Bound, loaded: LoadedContract) -> None:
+    """Bind what the contract extends and binds values of, where it lies below the root; its values are in the record
+    wherever they came from."""
+    for name in loaded.document.texts:
+        absolute = Path(os.path.abspath(name))
+        if absolute.is_relative_to(bound.root):
+            bound.file(absolute)
+
+
+def _capture(bound: Bound, folder: str) -> Capture:
+    capture = read_capture(folder)
+    for name in ("manifest.json", *capture.manifest.files):
+        bound.file(Path(folder) / name)
+    return capture
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ContractLintError(f"cannot be read: {error.strerror or error}", Location(path)) from error
+
+
+def _verdict(bound: Bound, path: str) -> VerdictState:
+    """What a report as JSON says."""
+    bound.file(path)
+    try:
+        found: Any = json.loads(_read(path))
+        new = [each for each in found["findings"] if each["status"] == "new" and each["caused_by"] is None]
+        targets = sorted({each["target"] for each in found.get("targets", []) if "target" in each})
+        verb = found.get("verb") or "report"
+        return VerdictState(
+            verb=verb,
+            verdict=found["verdict"],
+            headline=found["headline"],
+            targets=targets,
+            summary=found["summary"],
+            findings=[f"{each['code']} {each['fingerprint']}" for each in new],
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ValidationError):
+        help = "write one with `--format json --output FILE`"
+        raise ContractLintError("is no report of contract-lint as JSON", Location(path), help) from None
+
+
+def _author(given: str | None, folder: Path) -> Author | None:
+    if given is None:
+        return git_author(folder)
+    match = _AUTHOR.fullmatch(given.strip()[:500])
+    if match is None:
+        raise ContractLintError(f"--author {given[:80]!r} is not `Name <address>`")
+    return Author(name=match["name"], email=match["email"])

@@ -1,0 +1,175 @@
+"""`record diff`: what two records differ in, what likely makes their results differ first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ....contracts.record import Metric, Record, flat
+
+KINDS = (
+    "config",
+    "program",
+    "source",
+    "data",
+    "version",
+    "flags",
+    "devices",
+    "checkpoint",
+    "file",
+    "verdict",
+    "metric",
+    "other",
+)
+"""In the order of likely effect: what was asked for, what it was compiled to, which code, which data, what it ran on;
+then what came out."""
+_FIRST = ("python", "jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda12-pjrt", "flax", "optax", "grain")
+_TOP = ("contract", "name", "deviations", "targets")
+"""Sections that change no number of a run, behind the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference; None: not there."""
+
+    kind: str
+    what: str
+    before: Any
+    after: Any
+
+    @property
+    def change(self) -> float | None:
+        """Of two numbers, by what part of the first the second is larger."""
+        numbers = [each for each in (self.before, self.after) if isinstance(each, int | float)]
+        if self.kind != "metric" or len(numbers) != 2 or not self.before:
+            return None
+        return (self.after - self.before) / abs(self.before)
+
+    def as_json(self) -> dict[str, Any]:
+        found = {"kind": self.kind, "what": self.what, "before": self.before, "after": self.after}
+        return found if self.change is None else found | {"change": self.change}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDiff:
+    """Two records by their files, and their differences in order."""
+
+    a: str
+    b: str
+    differences: tuple[Difference, ...]
+
+    @property
+    def causes(self) -> tuple[Difference, ...]:
+        """Those that are not results."""
+        return tuple(each for each in self.differences if each.kind not in ("verdict", "metric", "other"))
+
+    @property
+    def verdict(self) -> str:
+        """`1 config key differs; 3 metrics`."""
+        if not self.differences:
+            return "nothing differs"
+        counts = {kind: sum(each.kind == kind for each in self.differences) for kind in KINDS}
+        said = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+        many = len(self.differences)
+        return f"{many:,} difference{'s' * (many != 1)}: {said}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema_version": 1,
+            "a": self.a,
+            "b": self.b,
+            "verdict": self.verdict,
+            "changes": [each.as_json() for each in self.differences],
+        }
+
+
+def record_diff(a: str, b: str, one: Record, other: Record) -> RecordDiff:
+    """All that differs between two records, ordered."""
+    found = [each for kind in (_config, _run, _environment, _results) for each in kind(one, other)]
+    order = {kind: number for number, kind in enumerate(KINDS)}
+    return RecordDiff(a, b, tuple(sorted(found, key=lambda each: order[each.kind])))
+
+
+def _config(one: Record, other: Record) -> Iterator[Difference]:
+    found = list(_between("config", flat(one.config), flat(other.config)))
+    yield from sorted(found, key=lambda each: each.what.split(".")[0].split("[")[0] in _TOP)
+    if not found and _file(one) != _file(other):
+        yield Difference("file", one.contract.path, _file(one), _file(other))
+
+
+def _file(record: Record) -> str | None:
+    """The digest of the contract's text: it may change and say the same."""
+    return next((file.sha256 for file in record.files if file.path == record.contract.path), None)
+
+
+def _run(one: Record, other: Record) -> Iterator[Difference]:
+    programs = [{f"{p.step} on {p.target}": p.sha256 for p in each.programs} for each in (one, other)]
+    yield from _between("program", *programs)
+    for name in ("commit", "dirty", "dirty_digest"):
+        before, after = getattr(one.source, name), getattr(other.source, name)
+        if before != after:
+            yield Difference("source", name.replace("_", " "), before, after)
+    yield from _between("data", *({d.manifest: d.root for d in each.data} for each in (one, other)))
+    yield from _between("checkpoint", *({c.folder: c.root for c in each.checkpoints} for each in (one, other)))
+    bound = [_other_files(each) for each in (one, other)]
+    yield from _between("file", *bound)
+
+
+def _other_files(record: Record) -> dict[str, str]:
+    """Files that are told by nothing else in the record."""
+    folders = [f"{each.folder}/" for each in record.checkpoints]
+    folders += [f"{each.capture}/" for each in record.programs if each.capture is not None]
+    known = {record.contract.path} | {each.manifest for each in record.data}
+    known |= {each.source for each in record.metrics.values() if each.source is not None}
+    return {
+        file.path: file.sha256
+        for file in record.files
+        if file.path not in known and not file.path.startswith(tuple(folders))
+    }
+
+
+def _environment(one: Record, other: Record) -> Iterator[Difference]:
+    names = [{"python": each.environment.python} | each.environment.packages for each in (one, other)]
+    found = list(_between("version", *names))
+    yield from sorted(found, key=lambda each: _FIRST.index(each.what) if each.what in _FIRST else len(_FIRST))
+    flags = [{d.target: " ".join(d.xla_flags) for d in each.devices} for each in (one, other)]
+    shared = flags[0].keys() & flags[1].keys()
+    yield from _between("flags", *({name: said[name] for name in said if name in shared} for said in flags))
+    devices = [{d.target: _device(d.devices, d.kind, d.mesh, d.effort) for d in each.devices} for each in (one, other)]
+    yield from _between("devices", *devices)
+    if one.environment.platform != other.environment.platform:
+        yield Difference("devices", "platform", one.environment.platform, other.environment.platform)
+
+
+def _device(count: int, kind: str, mesh: Mapping[str, int] | None, effort: str | None) -> str:
+    axes = f", mesh {' x '.join(f'{name} {size}' for name, size in mesh.items())}" if mesh else ""
+    return f"{count} x {kind}{axes}{f', effort {effort}' if effort else ''}"
+
+
+def _results(one: Record, other: Record) -> Iterator[Difference]:
+    verdicts = [{f"{v.verb} {' '.join(v.targets)}".strip(): v.verdict for v in each.verdicts} for each in (one, other)]
+    yield from _between("verdict", *verdicts)
+    metrics = [[pair for name, metric in each.metrics.items() for pair in told(name, metric)] for each in (one, other)]
+    yield from _between("metric", *map(dict, metrics))
+    for name in ("kind", "tool", "conclusion"):
+        before, after = getattr(one, name), getattr(other, name)
+        if before != after:
+            yield Difference("other", name, before, after)
+    if one.author != other.author:
+        yield Difference("other", "author", *(each.author.name if each.author else None for each in (one, other)))
+
+
+def told(name: str, metric: Metric) -> Iterable[tuple[str, float]]:
+    """The figures of a metric that are compared: itself if it is one number, else last, mean and percentiles."""
+    figures = ("last",) if metric.count == 1 else ("last", "mean", "p50", "p90", "p99")
+    for figure in figures:
+        value = getattr(metric, figure)
+        if value is not None:
+            yield (name if metric.count == 1 else f"{name} {figure}"), value
+
+
+def _between(kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
+    for name in [*before, *(name for name in after if name not in before)]:
+        if before.get(name) != after.get(name):
+            yield Difference(kind, name, before.get(name), after.get(name))

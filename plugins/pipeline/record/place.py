@@ -1,0 +1,116 @@
+"""Where records lie: beside the captures of a project, in a folder that git ignores; and how one is found again."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from ....contracts.errors import ContractLintError
+from ....contracts.finding import Location
+from ....contracts.record import SUFFIX, Record, digest_in, sha256
+from ....contracts.record_file import parse_record, record_bytes
+from ....runtime.cache_places import FOLDER, cache_places
+
+RECORDS = "records"
+LATEST = "latest"
+_PREFIX = re.compile(r"[0-9a-f]{4,64}")
+MOST = 100_000
+
+
+def records_folder(root: Path, cache_dir: str | os.PathLike[str] | None, say: Callable[[str], None]) -> Path:
+    """The folder for new records of a project, made where it is not there. Raises ContractLintError or OSError."""
+    folder = cache_places(root, _chosen(cache_dir)).writable(say) / RECORDS
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def kept(folder: Path, record: Record) -> Path:
+    """Write a record under its name; all of it or nothing is there. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / record.file_name
+    unfinished = folder / f".{record.digest[:16]}.{os.getpid()}.tmp"
+    try:
+        unfinished.write_text(record.as_text(), encoding="ascii", newline="\n")
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def listed(root: Path, cache_dir: str | os.PathLike[str] | None = None) -> list[Path]:
+    """The files of all records of a project, oldest first."""
+    found = []
+    for place in cache_places(root, _chosen(cache_dir)).readable:
+        found += records_in(place / RECORDS)
+    return sorted(found, key=lambda path: (_changed(path), path.name))
+
+
+def records_in(folder: Path) -> list[Path]:
+    """The records of one folder, by name."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names)[:MOST] if digest_in(name) is not None]
+
+
+def find(named: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:
+    """A record by its file, the first digits of its sha256, or `latest`. Raises ContractLintError for none or two."""
+    if named.endswith(SUFFIX) or os.path.lexists(named):
+        return Path(named)
+    there = listed(Path.cwd().resolve(), cache_dir)
+    if named == LATEST and there:
+        return there[-1]
+    if _PREFIX.fullmatch(named):
+        matching = [path for path in there if (digest_in(path.name) or "").startswith(named)]
+        if len({path.name for path in matching}) == 1:
+            return matching[0]
+        if matching:
+            raise ContractLintError(f"{len(matching)} records begin with {named}", help="give more of the digits")
+    where = f"{len(there):,} records of this project" if there else f"no record in {FOLDER}/{RECORDS}"
+    help = "name a file, the first digits of its sha256, or `latest`; `contract-lint history` lists them"
+    raise ContractLintError(f"no record is {named[:120]}: there is {where}", help=help)
+
+
+def read_record(path: Path) -> Record:
+    """The record in a file whose name has its digest. Raises ContractLintError, as for one that was changed."""
+    shown = shown_path(path)
+    data = record_bytes(path, shown)
+    promised, digest = digest_in(path.name), sha256(data)
+    if promised != digest:
+        said = "was changed after it was written" if promised else "is not named as records are, with its sha256"
+        raise ContractLintError(said, Location(shown), f"see: contract-lint record verify {shown}")
+    return parse_record(data, shown)
+
+
+def root_of(path: Path) -> Path:
+    """The folder that the record in a file is about: the project that it is kept in, else the working folder."""
+    folder = path.resolve().parent
+    if folder.name == RECORDS and folder.parent.name == FOLDER:
+        return folder.parent.parent
+    return Path.cwd().resolve()
+
+
+def shown_path(path: Path) -> str:
+    """A path relative to the working folder where it lies below it."""
+    absolute, here = Path(os.path.abspath(path)), Path.cwd()
+    return absolute.relative_to(here).as_posix() if absolute.is_relative_to(here) else path.as_posix()
+
+
+def short(digest: str) -> str:
+    """As much of a digest as names a record in practice."""
+    return digest[:12]
+
+
+def _chosen(cache_dir: str | os.PathLike[str] | None) -> Path | None:
+    return Path(cache_dir).absolute() if cache_dir is not None else None
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

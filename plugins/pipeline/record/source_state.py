@@ -1,0 +1,80 @@
+"""What is checked out in git: the commit, and one digest of all that differs from it."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from pathlib import Path
+
+from ....contracts.errors import ContractLintError
+from ....contracts.model import format_bytes
+from ....contracts.record import Author, SourceState
+from ....linters.record.files import digest_below, size_below
+
+_PATIENCE = 20.0
+"""Seconds that git may take."""
+MOST_UNTRACKED = 64 * 1024**2
+"""Bytes of one file that is not tracked. Larger ones are data, and no part of the source."""
+MOST_FILES = 2_000
+
+
+def source_state(folder: Path) -> SourceState:
+    """The source that `folder` lies in; empty outside of git.
+
+    The digest is over the binary difference to the commit and each untracked file that is not ignored, by path.
+    """
+    commit = _git(folder, "rev-parse", "HEAD")
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if commit is None or top is None:
+        return SourceState()
+    name, root = commit.decode("ascii", "replace").strip(), Path(top.decode("utf-8", "surrogateescape").strip())
+    difference = _git(root, "diff", "HEAD", "--binary", "--no-ext-diff", "--no-textconv", "--no-color")
+    listed = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    if difference is None or listed is None:
+        return SourceState(commit=name, undigested="git did not say what differs")
+    untracked = sorted(path for path in listed.decode("utf-8", "surrogateescape").split("\0") if path)
+    if not difference and not untracked:
+        return SourceState(commit=name, dirty=False)
+    digest = hashlib.sha256(difference)
+    why = _untracked(digest, root, untracked)
+    if why is not None:
+        return SourceState(commit=name, dirty=True, undigested=why[:500])
+    return SourceState(commit=name, dirty=True, dirty_digest=digest.hexdigest())
+
+
+def git_author(folder: Path) -> Author | None:
+    """Who git says works there."""
+    name = _git(folder, "config", "user.name")
+    email = _git(folder, "config", "user.email")
+    if name is None or not name.strip():
+        return None
+    told = (email or b"").decode("utf-8", "replace").strip()[:500]
+    return Author(name=name.decode("utf-8", "replace").strip()[:500], email=told or None)
+
+
+def _untracked(digest: hashlib._Hash, root: Path, paths: list[str]) -> str | None:
+    """Add files that git does not know; why they cannot be, else None."""
+    if len(paths) > MOST_FILES:
+        return f"{len(paths):,} files are not tracked"
+    for path in paths:
+        shown = path.encode("utf-8", "replace").decode()
+        try:
+            size = size_below(root, path)
+            if size is not None and size > MOST_UNTRACKED:
+                return f"{shown} is not tracked and has {format_bytes(size)}"
+            found = digest_below(root, path)
+        except (ContractLintError, ValueError) as error:
+            said = error.message if isinstance(error, ContractLintError) else "its name is not UTF-8"
+            return f"{shown}, which is not tracked: {said}"
+        digest.update(f"{found.sha256 if found is not None else 'gone'} {path}\n".encode())
+    return None
+
+
+def _git(folder: Path, *arguments: str) -> bytes | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None

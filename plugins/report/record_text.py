@@ -1,0 +1,156 @@
+"""A record, and what two differ in, for people at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ...contracts.model import format_bytes
+from ...contracts.record import SUFFIX, Metric, Record, digest_in
+from ...linters.cut import in_a_line
+from ..pipeline.record.diff import Difference, RecordDiff
+from .columns import Columns
+from .printable import many_lines, one_line, plural
+from .text import to_text
+from .wrap import sentences
+
+LONGEST = 400
+"""Characters of one value that are shown."""
+SHOWN = 200
+_DIGEST = 12
+_FAMILIAR = ("jax", "jaxlib", "libtpu", "flax", "optax", "orbax-checkpoint", "grain", "numpy")
+FIGURES = ("last", "mean", "p50", "p90", "p99")
+
+
+def shown(record: Record, path: str, width: int, color: bool = False) -> str:
+    """The parts of a record, then its metrics, then the conclusion."""
+    first = f"{one_line(record.name)}: {record.kind} {record.created}, record {short(record.digest)}"
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, value in _rows(record, path):
+        table.add_row(label, Text(value))
+    parts: list[RenderableType] = ["", table]
+    if record.metrics:
+        parts += ["", metrics_table(record.metrics)]
+    if record.conclusion:
+        parts += ["", Text("Conclusion", style="bold"), Text(many_lines(record.conclusion))]
+    return to_text(parts, width, color, Text(sentences(first, width), no_wrap=True))
+
+
+def compared(diff: RecordDiff, width: int, color: bool = False) -> str:
+    """The verdict, then a table of the differences in order."""
+    first = sentences(f"{named(diff.a)} and {named(diff.b)}: {diff.verdict}.", width)
+    table = Columns()
+    for heading in ("kind", "what", "before", "after"):
+        table.add_column(heading, overflow="fold")
+    for each in diff.differences[:SHOWN]:
+        table.add_row(each.kind, one_line(each.what), value(each.before, each.kind), _after(each))
+    parts: list[RenderableType] = ["", table] if diff.differences else []
+    left = len(diff.differences) - SHOWN
+    parts += [Text(f"and {left:,} more: --format json has all", style="dim")] if left > 0 else []
+    return to_text(parts, width, color, Text(first, no_wrap=True))
+
+
+def metrics_table(metrics: dict[str, Metric]) -> Table:
+    """Last value, mean and percentiles of each metric."""
+    table = Columns()
+    table.add_column("metric", overflow="fold")
+    for heading in ("values", *FIGURES):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, metric in list(metrics.items())[:SHOWN]:
+        figures = FIGURES if metric.count > 1 else FIGURES[:1]
+        odd = f"+{metric.not_finite:,} NaN" if metric.not_finite else ""
+        cells = [number(getattr(metric, each)) if each in figures else "" for each in FIGURES]
+        table.add_row(one_line(name), f"{metric.count - metric.not_finite:,}{odd}", *cells)
+    return table
+
+
+def number(value: float | None) -> str:
+    """At most six digits; whole numbers whole."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e12 else f"{value:.5g}"
+
+
+def short(digest: str) -> str:
+    """The first digits of a digest."""
+    return digest.removeprefix("sha256:")[:_DIGEST]
+
+
+def named(path: str) -> str:
+    """A record by its file: name and first digits."""
+    digest = digest_in(path)
+    name = path.rpartition("/")[2].removesuffix(f".{digest}{SUFFIX}")
+    return one_line(path if digest is None else f"record {short(digest)} of {name}")
+
+
+def value(found: Any, kind: str = "") -> str:
+    """One value on one line; of a digest its beginning."""
+    if found is None:
+        return "-"
+    if isinstance(found, float):
+        return number(found)
+    text = one_line(str(found))
+    if kind in ("program", "data", "checkpoint", "file", "source") and len(text.removeprefix("sha256:")) in (40, 64):
+        return short(text)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _after(each: Difference) -> str:
+    said = value(each.after, each.kind)
+    return said if each.change is None else f"{said} ({100 * each.change:+.2f} %)"
+
+
+def _rows(record: Record, path: str) -> Iterator[tuple[str, str]]:
+    contract, environment = record.contract, record.environment
+    yield "file", one_line(path)
+    sections = in_a_line(map(one_line, contract.sections), 30)
+    yield "contract", f"{one_line(contract.path)}, {short(contract.digest)}; sections {sections}"
+    yield "source", _source(record)
+    if record.author is not None:
+        address = f" <{record.author.email}>" if record.author.email else ""
+        yield "author", one_line(f"{record.author.name}{address}")
+    versions = [f"{name} {environment.packages[name]}" for name in _FAMILIAR if name in environment.packages]
+    known = f"; {one_line(', '.join(versions))}" if versions else ""
+    packages = f"{plural(len(environment.packages), 'package')}, lock {short(environment.lock)}{known}"
+    yield "environment", one_line(f"Python {environment.python}, {environment.platform}, {packages}")
+    yield from _each("devices", (_device(each) for each in record.devices))
+    yield from _each("programs", (_program(each) for each in record.programs))
+    held = (f"{c.folder}: {plural(c.files, 'file')}, root {short(c.root)}" for c in record.checkpoints)
+    yield from _each("checkpoints", held)
+    yield from _each("data", (f"{each.manifest}: root {short(each.root)}" for each in record.data))
+    size = format_bytes(sum(file.bytes for file in record.files))
+    yield "files", f"{len(record.files):,}, {size}: {in_a_line((one_line(f.path) for f in record.files), 6)}"
+    yield from _each("verdicts", (f"{each.verb}: {each.headline}" for each in record.verdicts))
+
+
+def _source(record: Record) -> str:
+    source = record.source
+    if source.commit is None:
+        return "unknown"
+    if not source.dirty:
+        return f"commit {one_line(source.commit)[:40]}" + (", nothing differs" if source.dirty is False else "")
+    why = f", without a digest: {source.undigested}" if source.undigested else ""
+    digest = f", difference {short(source.dirty_digest)}" if source.dirty_digest else why
+    return one_line(f"commit {source.commit[:40]}, dirty{digest}")
+
+
+def _device(each: Any) -> str:
+    axes = ", mesh " + " x ".join(f"{name} {size}" for name, size in each.mesh.items()) if each.mesh else ""
+    flags = f", flags {' '.join(each.xla_flags)}" if each.xla_flags else ""
+    return f"{each.target}: {each.devices:,} x {each.kind}{axes}, effort {each.effort or 'unknown'}{flags}"
+
+
+def _program(each: Any) -> str:
+    digest = short(each.sha256) if each.sha256 is not None else "not compiled"
+    return f"{each.step} on {each.target}: {digest}" + (f", capture {each.capture}" if each.capture else "")
+
+
+def _each(label: str, values: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for count, each in enumerate(values):
+        yield ("" if count else label), one_line(each[: 10 * LONGEST])

@@ -1,0 +1,82 @@
+"""A record as a text: canonical, named by its digest, read back as it was; and what is none."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any
+
+import pytest
+from contract_lint.contracts.errors import ContractLintError
+from contract_lint.contracts.record import FileDigest, canonical, digest_in, flat, summarised
+from contract_lint.contracts.record_file import parse_record
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ..linters.record.small_record import small
+
+
+def test_the_name_carries_the_digest_of_the_text_and_the_text_reads_back() -> None:
+    record = small(name="a b/c: ü")
+    text = record.as_text().encode()
+    assert digest_in(record.file_name) == hashlib.sha256(text).hexdigest()
+    assert record.file_name.startswith("a-b-c.") and "/" not in record.file_name
+    assert parse_record(text, "r") == record
+    assert json.loads(text)["_type"] == "https://in-toto.io/Statement/v1"
+
+
+def _changed(**changes: Any) -> bytes:
+    return (canonical(small().statement() | changes) + "\n").encode()
+
+
+def _predicate(**changes: Any) -> bytes:
+    statement = small().statement()
+    return (canonical(statement | {"predicate": statement["predicate"] | changes}) + "\n").encode()
+
+
+def _named(*paths: str) -> bytes:
+    return small(files=[FileDigest(path=path, sha256="0" * 64, bytes=0) for path in paths]).as_text().encode()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "the text ends too early"),
+        (b"[]\n", "is no in-toto Statement"),
+        ("{'ü'}".encode(), "is not ASCII"),
+        (_changed(predicateType="https://slsa.dev/provenance/v1"), "a statement of another kind"),
+        (_changed(predicateType="urn:contract-lint:experiment-record:2"), "has schema 2; known here is 1"),
+        (_changed(more=1), "unknown key `more`"),
+        (_changed(subject={}), "`subject` is no list"),
+        (_changed(subject=[{"name": "a"}]), "`subject[0]` is not a name"),
+        (_changed(predicate=[]), "`predicate` is no mapping"),
+        (_predicate(mood="good"), "`predicate.mood`: extra inputs are not permitted"),
+        (_predicate(created="yesterday"), "`predicate.created`"),
+        (_predicate(metrics={"loss": {"count": -1}}), "`predicate.metrics.loss.count`"),
+        (_named("../c"), "leads out of the folder"),
+        (_named("/etc/passwd"), "is not relative to the folder"),
+        (_named("a", "a"), "twice"),
+        (json.dumps(small().statement()).encode(), "is not written as records are"),
+    ],
+)
+def test_what_is_no_record_is_refused_with_a_sentence(data: bytes, said: str) -> None:
+    with pytest.raises(ContractLintError) as refused:
+        parse_record(data, "r.json")
+    assert said in refused.value.message and refused.value.location is not None
+
+
+@given(st.lists(st.floats(), min_size=1))
+def test_percentiles_are_values_that_were_seen(values: list[float]) -> None:
+    found = summarised(values)
+    finite = sorted(value for value in values if math.isfinite(value))
+    assert found.count == len(values) and found.not_finite == len(values) - len(finite)
+    if finite:
+        assert {found.p50, found.p90, found.p99, found.least, found.most} <= set(finite)
+        for share, value in ((50, found.p50), (90, found.p90), (99, found.p99)):
+            below = sum(each <= value for each in finite)  # type: ignore[operator]
+            assert below * 100 >= share * len(finite)
+
+
+def test_values_by_key() -> None:
+    assert flat({"a": {"b": [1, {"c.d": 2}]}, "e": {}}) == {"a.b[0]": 1, 'a.b[1]["c.d"]': 2, "e": {}}

@@ -1,0 +1,164 @@
+"""`contract-lint record`: one flipped byte anywhere is found and named; hostile input is refused; diffs are ordered."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from contract_lint.contracts.record import FileDigest, sha256
+from contract_lint.contracts.record_file import parse_record
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+METRICS = "".join(json.dumps({"step": n, "loss": 2.0 - n / 10, "seconds": 0.5 + n}) + "\n" for n in range(10))
+
+
+@pytest.fixture
+def project(tmp_path: Path, contract_text: str) -> Path:
+    """A project with a contract that extends another, metrics, a checkpoint, a report and a file of data."""
+    (tmp_path / "base.contract.yaml").write_text("mesh: { axes: { data: 2, fsdp: 4 } }\n")
+    text = contract_text.replace("mesh: { axes: { data: 2, fsdp: 4 } }\n", "rng: { root: { seed: 0 } }\n")
+    (tmp_path / "c.contract.yaml").write_text(text.replace("name:", "extends: [base.contract.yaml]\nname:"))
+    (tmp_path / "m.jsonl").write_text(METRICS)
+    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+    (tmp_path / "run/1").mkdir(parents=True)
+    (tmp_path / "run/1/state.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
+    (tmp_path / "run/1/more").write_text("x")
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+        who = ["-c", "user.name=A", "-c", "user.email=a@b"]
+        subprocess.run(["git", "-C", str(tmp_path), *who, *arguments], check=True)
+    return tmp_path
+
+
+def create(cli: Run, project: Path, *more: str, out: str = "out") -> Path:
+    """A new record in a folder of its own."""
+    bound = ("--metrics", "m.jsonl", "--checkpoint", "run", "--author", "A B <a@b>")
+    done = cli("record", "create", "c.contract.yaml", *bound, "-o", out, *more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = (project / out).iterdir()
+    return made
+
+
+def flipped(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(bytes(data))
+
+
+def test_a_record_verifies_and_one_flipped_byte_in_any_file_is_named(cli: Run, project: Path) -> None:
+    made = create(cli, project)
+    done = cli("record", "verify", str(made))
+    assert done.returncode == 0 and "5 files unchanged" in " ".join(done.stdout.split()), done.stdout
+    bound = [file.path for file in parse_record(made.read_bytes(), "r").files]
+    assert bound == ["base.contract.yaml", "c.contract.yaml", "m.jsonl", "run/1/more", "run/1/state.safetensors"]
+    for name in bound:
+        whole = (project / name).read_bytes()
+        for at in (0, len(whole) // 2, len(whole) - 1):
+            flipped(project / name, at)
+            done = cli("record", "verify", str(made), "--format", "json")
+            (found,) = json.loads(done.stdout)["findings"]
+            assert (done.returncode, found["code"], found["path"]) == (1, "EXP602", name)
+            (project / name).write_bytes(whole)
+    whole = made.read_bytes()
+    for at in range(0, len(whole), max(1, len(whole) // 40)):
+        flipped(made, at)
+        done = cli("record", "verify", str(made), "--format", "json")
+        (found,) = json.loads(done.stdout)["findings"]
+        assert (done.returncode, found["code"], found["path"]) == (1, "EXP601", f"out/{made.name}")
+        made.write_bytes(whole)
+    (project / "run/1/more").unlink()
+    done = cli("record", "verify", str(made))
+    assert done.returncode == 1 and "run/1/more: a bound file is not there" in " ".join(done.stdout.split())
+
+
+def test_it_says_who_what_and_how(cli: Run, project: Path) -> None:
+    made = create(cli, project, "--conclusion", "loss falls")
+    commit = subprocess.run(["git", "-C", project, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+    predicate = json.loads(cli("record", "show", str(made), "--format", "json").stdout)["predicate"]
+    assert (predicate["author"], predicate["conclusion"]) == ({"name": "A B", "email": "a@b"}, "loss falls")
+    assert (predicate["source"]["commit"], predicate["source"]["dirty"]) == (commit, False)
+    assert predicate["config"]["mesh"] == {"axes": {"data": 2, "fsdp": 4}}
+    assert set(predicate["contract"]["sections"]) == set(predicate["config"])
+    assert predicate["environment"]["packages"]["click"]
+    seconds = predicate["metrics"]["seconds"]
+    assert [seconds[name] for name in ("count", "mean", "p50", "p90", "p99")] == [10, 5.0, 4.5, 8.5, 9.5]
+    for columns in (80, 120):
+        lines = cli("record", "show", str(made), env={"COLUMNS": str(columns)}).stdout.splitlines()
+        assert max(map(len, lines)) <= columns and lines[-1] == "loss falls"
+
+
+def test_a_dirty_tree_has_a_digest_of_what_differs(cli: Run, project: Path) -> None:
+    def source(out: str) -> dict[str, object]:
+        return json.loads(create(cli, project, out=f"{out}").read_text())["predicate"]["source"]
+
+    (project / ".gitignore").write_text("out*\n")
+    first = source("out1")
+    (project / "new.py").write_text("x = 1\n")
+    second = source("out2")
+    (project / "new.py").write_text("x = 2\n")
+    third = source("out3")
+    (project / "m.jsonl").write_text(METRICS + METRICS)
+    assert len({each["dirty_digest"] for each in (first, second, third, source("out4"))}) == 4
+    (project / "big").touch()
+    os.truncate(project / "big", 65 * 1024**2)
+    done = cli("record", "create", "c.contract.yaml", "--metrics", "m.jsonl")
+    assert done.returncode == 1 and "EXP605" in done.stdout and "big is not tracked and has 65.00 MiB" in done.stdout
+
+
+def test_nothing_outside_is_opened_and_links_and_holes_are_refused(cli: Run, project: Path) -> None:
+    made = create(cli, project)
+    record = parse_record(made.read_bytes(), "r")
+    file = FileDigest(path="big", sha256=sha256(""), bytes=10 * 1024**3)
+    hollow = record.model_copy(update={"files": [*record.files, file]})
+    (project / hollow.file_name).write_text(hollow.as_text())
+    (project / "big").touch()
+    os.truncate(project / "big", file.bytes)
+    (project / "secret").write_text("s")
+    (project / "inner").mkdir()
+    (project / "inner/link").symlink_to("../secret")
+    (project / "folder").symlink_to("inner")
+    (project / "linked/1").mkdir(parents=True)
+    (project / "linked/1/d").symlink_to("../../secret")
+    (project / "linked/1/a.safetensors").write_bytes((project / "run/1/state.safetensors").read_bytes())
+    outside = hollow.as_text().replace('"big"', '"../big"')
+    (project / f"x.{sha256(outside)}.record.json").write_text(outside)
+    refused = {
+        ("verify", hollow.file_name): "big: is sparse: it has 10.00 GiB, stored are 0 B",
+        ("verify", f"x.{sha256(outside)}.record.json"): "leads out of the folder",
+        ("verify", "c.contract.yaml"): "is not named as records are",
+        ("verify", "none.record.json"): "is not there",
+        ("verify", "run"): "is no file",
+        ("create", "c.contract.yaml", "--file", "big"): "big: is sparse",
+        ("create", "c.contract.yaml", "--file", "inner/link"): "`link` is a symbolic link",
+        ("create", "c.contract.yaml", "--file", "folder/link"): "`folder` is a symbolic link",
+        ("create", "c.contract.yaml", "--file", "run"): "run: is no file",
+        ("create", "c.contract.yaml", "--file", "../x"): "lies outside of the folder",
+        ("create", "c.contract.yaml", "--metrics", "c.contract.yaml"): "c.contract.yaml:1: is neither a JSON object",
+        ("create", "c.contract.yaml", "--report", "m.jsonl"): "m.jsonl: is no report of contract-lint",
+        ("create", "c.contract.yaml", "--checkpoint", "linked"): "linked/1/d: is a symbolic link",
+        ("show", "0123456"): "no record is 0123456",
+    }
+    for arguments, said in refused.items():
+        done = cli("record", *arguments)
+        assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr, (arguments, done)
+
+
+def test_two_runs_that_differ_by_one_key_list_that_key_first(cli: Run, project: Path) -> None:
+    one = create(cli, project, out="a")
+    contract = project / "c.contract.yaml"
+    contract.write_text(contract.read_text().replace("seed: 0", "seed: 1"))
+    (project / "m.jsonl").write_text(METRICS.replace("2.0", "1.9"))
+    other = create(cli, project, out="b")
+    found = json.loads(cli("record", "diff", str(one), str(other), "--format", "json").stdout)
+    first, *rest = found["changes"]
+    assert first == {"kind": "config", "what": "rng.root.seed", "before": 0, "after": 1}
+    assert [each["kind"] for each in rest if each["kind"] == "config"] == []
+    assert {each["kind"] for each in rest} == {"source", "metric"}
+    for columns in (80, 120):
+        done = cli("record", "diff", str(one), str(other), env={"COLUMNS": str(columns)})
+        assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= columns
+    assert "nothing differs" in cli("record", "diff", str(one), str(one)).stdout

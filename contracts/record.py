@@ -101,7 +101,7 @@ class ProgramState(Part):
     target: Short
     step: Short
     sha256: Sha256 | None
-    contract_digest: Sha256
+    contract_digest: Short
     capture: str | None = None
 
 

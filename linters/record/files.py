@@ -63,7 +63,7 @@ def _opened(root: Path, path: str) -> int | None:
     """A descriptor of a regular file below `root`."""
     reason = bad_name(path)
     if reason is not None:
-        raise _refused(root, path[:120], f"its path {reason}", "nothing outside the folder is opened")
+        raise _refused(root, path, f"its path {reason}", "nothing outside the folder is opened")
     *folders, name = path.split("/")
     try:
         at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

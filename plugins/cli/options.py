@@ -138,6 +138,14 @@ def capture_options(command: Command) -> Command:
     return command
 
 
+record_option = click.option(
+    "--no-record",
+    "record",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Keep no record of this in .contract-lint.",
+)
 cache_dir_option = click.option(
     "--cache-dir",
     type=click.Path(file_okay=False),

@@ -81,6 +81,12 @@ def write(text: str, output: str | None) -> None:
         raise ContractLintError(f"cannot be written: {error.strerror or error}", Location(output)) from error
 
 
+def note(line: str | None) -> None:
+    """One line beside the report, on standard error."""
+    if line is not None:
+        click.echo(folded(f"contract-lint: {line}", "  "), err=True)
+
+
 def terminal() -> tuple[int | None, bool]:
     """Width and colour of standard output: at the default width unless it is a terminal or COLUMNS is set."""
     return (_columns() if sys.stdout.isatty() else _asked_for()), colours()

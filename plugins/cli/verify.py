@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import Wanted, capture_options, findings_options
+from .options import Wanted, capture_options, findings_options, record_option
 
 if TYPE_CHECKING:
     from ...runtime.targets import Effort
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     "--semantics", is_flag=True, help="Probe what the steps mean too: terms, accumulation, update, random numbers."
 )
 @click.option("--steps", type=click.IntRange(min=1), help="Steps to execute with --run.")
+@record_option
 @capture_options
 @findings_options
 def command(
@@ -30,6 +31,7 @@ def command(
     run: bool,
     semantics: bool,
     steps: int | None,
+    record: bool,
     targets: tuple[str, ...],
     effort: Effort | None,
     python: str | None,
@@ -42,7 +44,9 @@ def command(
 
     This imports and runs your build function, in a child process. With --capture it runs nothing.
     """
+    from ..pipeline.record.automatic import Seen, Where, record_verdict
     from ..pipeline.verify import verify
+    from .output import note
     from .progress import progress
 
     if steps is not None and not run:
@@ -55,7 +59,7 @@ def command(
             f"{', '.join(useless)}: --capture judges what is there and runs nothing; leave {_them(useless)} out, or "
             "make the capture with `contract-lint capture`"
         )
-    settings = wanted.settings()
+    settings, seen = wanted.settings(), Seen()
     with progress() as say:
         report = verify(
             contract,
@@ -73,8 +77,12 @@ def command(
             ignore=settings.ignore,
             fail_on=settings.fail_on,
             say=say,
+            witness=seen.take,
         )
-    return wanted.emit(report)
+    code = wanted.emit(report)
+    if record:
+        note(record_verdict(report, seen, Where(cache_dir or settings.cache_dir, python)))
+    return code
 
 
 def _them(names: list[str]) -> str:

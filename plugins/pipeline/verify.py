@@ -44,13 +44,14 @@ def verify(
     ignore: Sequence[str] = (),
     fail_on: FailOn = "error",
     say: Say | None = None,
+    witness: Callable[[LoadedContract, Sequence[Capture]], None] | None = None,
 ) -> Report:
     """Judge the contract at `path` on `targets` (default: all it names).
 
     With `capture_dir` (one capture, or a folder with one for each target) nothing is run and jax is not needed; else
     each target is captured in a child process, where `run` executes `steps` steps too and `semantics` probes what the
     steps mean. `effort` is how hard the compiler tries; where a fast compile is too close to a memory limit to pass, a
-    full one follows. `cache_dir` is where captures are kept. `say` is told what begins.
+    full one follows. `cache_dir` is where captures are kept. `say` is told what begins, `witness` given what is judged.
     A target that cannot be captured is `not_checked` in the report, and the others are judged.
     Raises ContractLintError for wrong usage, unreadable input, an unknown target, or where no target can be captured.
     """
@@ -101,6 +102,8 @@ def verify(
         _require_run(captures, tell)
     if semantics:
         _require_probe(captures, tell)
+    if witness is not None:
+        witness(loaded, captures)
     tell("judging")
     return judged(loaded, captures, verb="verify", run=run, semantics=semantics, filters=filters, not_checked=missing)
 

@@ -10,15 +10,13 @@ promise.
 ## Example
 ```sh
 contract-lint verify small.contract.yaml --format json --output report.json     # FAIL
-contract-lint record create small.contract.yaml --report report.json --metrics metrics.jsonl \
-    --conclusion "the new schedule helps"
+contract-lint record create small.contract.yaml --report report.json --conclusion "it helps"
 ```
 
 ## Use instead
 ```sh
 contract-lint verify small.contract.yaml --format json --output report.json     # PASS
-contract-lint record create small.contract.yaml --report report.json --metrics metrics.jsonl \
-    --conclusion "the new schedule helps"
+contract-lint record create small.contract.yaml --report report.json --conclusion "it helps"
 ```
 
 ## References

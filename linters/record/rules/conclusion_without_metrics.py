@@ -14,8 +14,7 @@ contract-lint record create small.contract.yaml --conclusion "twice as fast"
 
 ## Use instead
 ```sh
-contract-lint record create small.contract.yaml --metrics metrics.jsonl \
-    --conclusion "step time p50 0.41 s, 0.82 s before"
+contract-lint record create small.contract.yaml --metrics m.jsonl --conclusion "p50 0.41 s"
 ```
 
 ## References
@@ -25,6 +24,7 @@ contract-lint record create small.contract.yaml --metrics metrics.jsonl \
 from __future__ import annotations
 
 from collections.abc import Iterable
+from textwrap import shorten
 
 from ....contracts.finding import Finding
 from ...rule import Rule
@@ -40,7 +40,7 @@ def check(evidence: RecordEvidence) -> Iterable[Finding]:
         "the record has a conclusion, and neither a metric nor a verdict that it could rest on",
         subject="conclusion",
         key="conclusion",
-        found=record.conclusion[:200],
+        found=shorten(record.conclusion, 200),
         help="add what it rests on: --metrics FILE, or --report FILE (a report as JSON)",
     )
 

@@ -10,7 +10,7 @@ Two records are compared by their digests. One that follows from nothing makes d
 
 ## Example
 ```json
-{"config": {"mesh": {"axes": {"data": 8}}}, "contract": {"sections": {"mesh": "sha256 of another mesh"}}}
+{"config": {"name": "small"}, "contract": {"sections": {"name": "that of another"}}}
 ```
 
 ## Use instead

@@ -37,7 +37,7 @@ def check(evidence: RecordEvidence) -> Iterable[Finding]:
     why = f": {source.undigested}" if source.undigested else ""
     yield evidence.finding(
         RULE,
-        f"the source differed from commit {(source.commit or 'none')[:12]}, and what differs has no digest{why}",
+        f"the source differed from commit {source.commit}, and what differs has no digest{why}",
         subject="source",
         key="source.dirty_digest",
         help="commit before the run; large files that are not tracked belong into .gitignore",

@@ -89,7 +89,7 @@ def build(
         )
         parse_record(record.as_text().encode(), record.file_name)
     except (ValueError, ContractLintError) as error:
-        said = error.message if isinstance(error, ContractLintError) else str(error).splitlines()[0]
+        said = error.message if isinstance(error, ContractLintError) else " ".join(str(error).split()[:40])
         raise ContractLintError(f"cannot be put into a record: {said}", Location(loaded.path)) from error
     return record
 

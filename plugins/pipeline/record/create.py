@@ -6,6 +6,8 @@ import json
 import os
 import platform
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -66,7 +68,7 @@ def create(
     base = Path(root).resolve() if root is not None else project_root(file)
     bound = Bound(base, tell)
     path = bound.file(file)
-    _texts(bound, loaded)
+    bind_texts(bound, loaded)
     metrics: dict[str, Metric] = {}
     captures: list[tuple[Capture, str | None]] = []
     for each in asked.metrics:
@@ -116,14 +118,27 @@ def environment(python: str | None) -> Environment:
         match = _DISTRIBUTION.fullmatch(name)
         if match is not None:
             packages[re.sub(r"[-_.]+", "-", match["name"]).lower()] = match["version"]
-    return environment_of(platform.python_version(), platform.platform(terse=True), packages)
+    return environment_of(_version(python), platform.platform(terse=True), packages)
 
 
-def _texts(bound: Bound, loaded: LoadedContract) -> None:
+def _version(python: str | None) -> str:
+    """The version of an interpreter that has just told its packages."""
+    if python is None or Path(python) == Path(sys.executable):
+        return platform.python_version()
+    code = "import platform; print(platform.python_version())"
+    try:
+        return subprocess.run(
+            [python, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ContractLintError(f"cannot run {python}: {error}") from None
+
+
+def bind_texts(bound: Bound, loaded: LoadedContract) -> None:
     """Bind what the contract extends and binds values of, where it lies below the root; its values are in the record
     wherever they came from."""
     for name in loaded.document.texts:
-        absolute = Path(os.path.abspath(name))
+        absolute = Path(name).resolve()
         if absolute.is_relative_to(bound.root):
             bound.file(absolute)
 

@@ -21,7 +21,12 @@ MOST = 100_000
 
 def records_folder(root: Path, cache_dir: str | os.PathLike[str] | None, say: Callable[[str], None]) -> Path:
     """The folder for new records of a project, made where it is not there. Raises ContractLintError or OSError."""
-    folder = cache_places(root, _chosen(cache_dir)).writable(say) / RECORDS
+    places = cache_places(root, _chosen(cache_dir))
+    place = places.writable(say)
+    if place not in places.readable:
+        said = f"neither {FOLDER} in the project nor the user's cache folder can be written to"
+        raise ContractLintError(said, help="name a folder with -o or --cache-dir")
+    folder = place / RECORDS
     folder.mkdir(exist_ok=True)
     return folder
 

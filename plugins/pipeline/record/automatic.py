@@ -1,0 +1,107 @@
+"""The record that `verify` and `train` leave: whatever keeps it from being written is one line, and fails nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ....contracts.errors import ContractLintError
+from ....contracts.load import LoadedContract
+from ....contracts.record import DeviceState, Kind, Metric, VerdictState
+from ....contracts.target_name import parse_target
+from ....hlo_tools.capture import Capture
+from ....runtime.contract import project_root
+from ....runtime.launch import child_environment
+from ..report import Report
+from .bound import Bound
+from .build import build, figures, verdict_of
+from .create import bind_texts, environment, written
+from .metrics import columns
+from .place import short, shown_path
+from .source_state import git_author, source_state
+from .verify import judged_new
+
+
+@dataclass
+class Seen:
+    """What a command worked on."""
+
+    loaded: LoadedContract | None = None
+    captures: Sequence[Capture] = field(default_factory=tuple)
+
+    def take(self, loaded: LoadedContract, captures: Sequence[Capture]) -> None:
+        self.loaded, self.captures = loaded, captures
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a record goes, and which interpreter ran."""
+
+    cache_dir: str | os.PathLike[str] | None = None
+    python: str | None = None
+
+
+def record_verdict(report: Report, seen: Seen, where: Where) -> str | None:
+    """Write the record of a verdict; what to say of it. None where nothing was looked at."""
+    if seen.loaded is None or not seen.captures:
+        return None
+    verdicts = [verdict_of(report)]
+    return _said(seen.loaded, "verify", where, seen.captures, metrics=figures(report), verdicts=verdicts)
+
+
+def record_training(loaded: LoadedContract, target: str, rows: Sequence[Mapping[str, Any]], where: Where) -> str:
+    """Write the record of a training run from its rows of metrics; what to say of it."""
+    contract = loaded.contract
+    mesh = contract.mesh_for(target) if contract is not None else None
+    flags = child_environment(target).get("XLA_FLAGS", "").split()
+    parsed = parse_target(target)
+    device = DeviceState(
+        target=target,
+        devices=parsed.devices,
+        kind=parsed.platform,
+        mesh=dict(mesh.axes) if mesh is not None else None,
+        xla_flags=flags,
+    )
+    return _said(loaded, "train", where, (), metrics=columns(rows), devices=[device])
+
+
+def _said(
+    loaded: LoadedContract,
+    kind: Kind,
+    where: Where,
+    captures: Sequence[Capture],
+    *,
+    metrics: Mapping[str, Metric],
+    verdicts: Sequence[VerdictState] = (),
+    devices: Sequence[DeviceState] = (),
+) -> str:
+    try:
+        file = Path(os.path.abspath(loaded.document.source.path))
+        root = project_root(file.resolve())
+        bound = Bound(root)
+        path = bound.file(file.resolve())
+        bind_texts(bound, loaded)
+        record = build(
+            loaded,
+            kind=kind,
+            created=datetime.now(UTC),
+            contract_path=path,
+            files=bound.files.values(),
+            environment=environment(where.python),
+            source=source_state(file.parent),
+            author=git_author(file.parent),
+            captures=[(capture, None) for capture in captures],
+            devices=devices,
+            metrics=metrics,
+            verdicts=verdicts,
+        )
+        kept = written(record, root, None, where.cache_dir, lambda _: None)
+    except (ContractLintError, OSError) as error:
+        return f"no record was written: {str(error).splitlines()[0]}"
+    found = [f"{each.code} {each.name}" for each in judged_new(kept, record)]
+    judged = f" ({', '.join(found)})" if found else ""
+    return f"record {short(record.digest)} in {shown_path(kept.parent)}{judged}"

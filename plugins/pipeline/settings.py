@@ -87,7 +87,7 @@ def load_settings(folder: Path, config: str | None = None) -> Settings:
     here = folder.resolve()
     above = [os.fspath(parent / FILE) for parent in (here, *here.parents) if os.path.isfile(parent / FILE)]
     nearest = read_document(above[0]) if above else None
-    declared = requirements({}, here) if nearest is None else requirements(nearest.data, Path(above[0]).parent)
+    declared = _declared(here, nearest.data if nearest is not None else {}, Path(above[0]).parent if above else here)
     tables = [(here, _named(config))] if config is not None else list(_tables(above, nearest))
     files = (os.path.abspath(config),) if config is not None else tuple(os.fspath(each / FILE) for each, _ in tables)
     root = tables[0][0] if tables else Path(above[0]).parent if above else here
@@ -97,6 +97,16 @@ def load_settings(folder: Path, config: str | None = None) -> Settings:
             merged[key] = merged[key] + value if key in ADDED and key in merged else value
     values = {key.replace("-", "_"): value for key, value in merged.items() if key != "root"}
     return Settings(root, requirements=declared, files=files, **values)
+
+
+def _declared(here: Path, data: Mapping[str, Any], project: Path) -> tuple[tuple[str, str], ...]:
+    """What is required by requirement files between `here` and the folder of the project, the nearest ones, else there."""
+    for folder in (here, *here.parents):
+        if folder == project:
+            break
+        if found := requirements({}, folder):
+            return found
+    return requirements(data, project)
 
 
 def _tables(above: Sequence[str], nearest: Document | None) -> Iterator[tuple[Path, dict[str, Any]]]:

@@ -131,6 +131,17 @@ def test_requirement_files_tell_what_the_project_does_not(tmp_path: Path) -> Non
     assert dict(load_settings(tmp_path).requirements)["jax"] == ">=0.6"
 
 
+def test_requirement_files_nearer_than_the_project_declare_it(tmp_path: Path) -> None:
+    """A vendored package below another project's pyproject.toml is written for versions of its own."""
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "outer"\ndependencies = ["jax>=0.6"]\n')
+    inner = tmp_path / "vendored" / "package" / "source"
+    inner.mkdir(parents=True)
+    assert dict(load_settings(inner).requirements) == {"jax": ">=0.6"}
+    (tmp_path / "vendored" / "package" / "requirements.txt").write_text("jax (==0.4.26)\n")
+    assert dict(load_settings(inner).requirements) == {"jax": "==0.4.26"}
+    assert dict(load_settings(tmp_path / "vendored").requirements) == {"jax": ">=0.6"}
+
+
 def test_a_file_that_is_named_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, "[project]\nname = 'x'\ndependencies = ['jax>=0.6']\n[tool.contract-lint]\nnot-a-key = 1\n")
     (tmp_path / "lint.toml").write_text("[tool.contract-lint]\nignore = ['SEM']\ncontext = ['src']\n")

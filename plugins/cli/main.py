@@ -21,6 +21,7 @@ VERBS: dict[str, str] = {
     "batch": "A batch by itself: what is wrong with it, and what each token means.",
     "checkpoint": "A saved state: whether it is complete, and what it holds.",
     "record": "An experiment record: what a result rests on, bound by digests.",
+    "history": "The records of this project: list, compare, plot.",
     "targets": "List what this machine can compile for, and what is missing.",
     "train": "Run the reference trainer.",
     "explain": "Explain a rule by its code or name.",

@@ -12,7 +12,7 @@ from rich.text import Text
 from ...contracts.model import format_bytes
 from ...contracts.record import SUFFIX, Metric, Record, digest_in
 from ...linters.cut import in_a_line
-from ..pipeline.record.diff import Difference, RecordDiff
+from ..pipeline.record.diff import FIGURES, Difference, RecordDiff
 from .columns import Columns
 from .printable import many_lines, one_line, plural
 from .text import to_text
@@ -23,7 +23,6 @@ LONGEST = 400
 SHOWN = 200
 _DIGEST = 12
 _FAMILIAR = ("jax", "jaxlib", "libtpu", "flax", "optax", "orbax-checkpoint", "grain", "numpy")
-FIGURES = ("last", "mean", "p50", "p90", "p99")
 
 
 def shown(record: Record, path: str, width: int, color: bool = False) -> str:

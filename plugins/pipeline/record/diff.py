@@ -24,6 +24,7 @@ KINDS = (
 )
 """In the order of likely effect: what was asked for, what it was compiled to, which code, which data, what it ran on;
 then what came out."""
+FIGURES = ("last", "mean", "p50", "p90", "p99")
 _FIRST = ("python", "jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda12-pjrt", "flax", "optax", "grain")
 _TOP = ("contract", "name", "deviations", "targets")
 """Sections that change no number of a run, behind the others."""
@@ -162,7 +163,7 @@ def _results(one: Record, other: Record) -> Iterator[Difference]:
 
 def told(name: str, metric: Metric) -> Iterable[tuple[str, float]]:
     """The figures of a metric that are compared: itself if it is one number, else last, mean and percentiles."""
-    figures = ("last",) if metric.count == 1 else ("last", "mean", "p50", "p90", "p99")
+    figures = FIGURES[:1] if metric.count == 1 else FIGURES
     for figure in figures:
         value = getattr(metric, figure)
         if value is not None:

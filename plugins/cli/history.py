@@ -1,0 +1,103 @@
+"""`contract-lint history`: the records of a project over time. Runs no user code, needs no jax."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .options import cache_dir_option, output_option
+
+name_option = click.option("--name", metavar="PATTERN", help="Only records whose name matches, such as 'dense-*'.")
+database_option = click.option(
+    "--db", type=click.Path(dir_okay=False), metavar="FILE", help="The index.  [default: beside the records]"
+)
+format_option = click.option(
+    "--format", "form", type=click.Choice(("text", "json")), default="text", help="Output format."
+)
+
+
+@click.group("history", invoke_without_command=True)
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """The records of this project, oldest first: `list` (as without a word), `compare`, `plot`.
+
+    They are kept in .contract-lint/records by `verify`, `train` and `record create`; an SQLite index lies beside them.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_records)
+
+
+@command.command("list", short_help="One line a record.")
+@click.option("--last", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="The newest N.")
+@name_option
+@database_option
+@format_option
+@cache_dir_option
+@output_option
+def list_records(
+    last: int = 40,
+    name: str | None = None,
+    db: str | None = None,
+    form: str = "text",
+    cache_dir: str | None = None,
+    output: str | None = None,
+) -> None:
+    """Each record with its verdict, the rules on records that it breaks, its loss and the time of a step: mean and
+    percentiles."""
+    from ..pipeline.record.history import history
+    from ..report.history_text import as_json, listed
+    from ..report.json import dumps
+    from ..report.text import DEFAULT_WIDTH
+    from .output import note, terminal, write
+
+    found = history(cache_dir=_cache_dir(cache_dir), database=db, name=name)
+    width = (None if output else terminal()[0]) or DEFAULT_WIDTH
+    write(dumps(as_json(found, last)) if form == "json" else listed(found, last, width), output)
+    for each in found.unread:
+        note(f"not read: {each}")
+
+
+@command.command("compare", short_help="Records side by side.")
+@click.argument("records", nargs=-1, required=True, metavar="RECORD...")
+@format_option
+@cache_dir_option
+@output_option
+def compare(records: tuple[str, ...], form: str, cache_dir: str | None, output: str | None) -> None:
+    """The keys that differ between RECORDs, and the figures of each. RECORD as `contract-lint record` takes it."""
+    from ..pipeline.record.history import compare
+    from ..report.history_text import compared
+    from ..report.json import dumps
+    from ..report.text import DEFAULT_WIDTH
+    from .output import terminal, write
+
+    if len(records) < 2:
+        raise click.UsageError("name two records or more")
+    found = compare(records, _cache_dir(cache_dir))
+    width = (None if output else terminal()[0]) or DEFAULT_WIDTH
+    write(dumps(found.as_json()) if form == "json" else compared(found, width), output)
+
+
+@command.command("plot", short_help="Metrics over time, as one offline page.")
+@click.option("--metric", "metrics", multiple=True, metavar="PATTERN", help="Only these metrics, such as 'loss*'.")
+@name_option
+@database_option
+@cache_dir_option
+@output_option
+def plot(metrics: tuple[str, ...], name: str | None, db: str | None, cache_dir: str | None, output: str | None) -> None:
+    """One HTML page that loads nothing: a curve for each metric over the records; of times the percentiles beside the
+    mean."""
+    from ..pipeline.record.history import history
+    from ..report.history_html import history_html
+    from .output import note, write
+
+    found = history(cache_dir=_cache_dir(cache_dir), database=db, name=name)
+    write(history_html(found.rows, metrics), output)
+    for each in found.unread:
+        note(f"not read: {each}")
+
+
+def _cache_dir(given: str | None) -> str | None:
+    from ..pipeline.settings import load_settings
+
+    return given or load_settings(Path.cwd(), None).cache_dir

@@ -1,0 +1,110 @@
+"""`history`: the records of a project as rows, brought up to date with the files that are there."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ....contracts.errors import ContractLintError
+from ....contracts.record import Metric, Record, digest_in, flat
+from ....linters.record.evidence import RecordEvidence
+from ....linters.record.judge import judge_record
+from ....runtime.cache_places import cache_places
+from .diff import FIGURES, told
+from .index import History, Row, row_of
+from .place import RECORDS, find, listed, read_record, shown_path
+
+DATABASE = "history.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Rows, oldest first, and the files that hold no record, each with its reason."""
+
+    rows: tuple[Row, ...]
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Several records side by side: what differs in their configuration, and their figures."""
+
+    records: tuple[Record, ...]
+    config: tuple[tuple[str, tuple[Any, ...]], ...]
+    figures: tuple[tuple[str, tuple[float | None, ...]], ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema_version": 1,
+            "records": [record.digest for record in self.records],
+            "config": [{"key": key, "values": list(values)} for key, values in self.config],
+            "metrics": [{"name": name, "values": list(values)} for name, values in self.figures],
+        }
+
+
+def history(
+    *, cache_dir: str | os.PathLike[str] | None = None, database: str | None = None, name: str | None = None
+) -> Listed:
+    """All records of the project in this folder; `name`: those whose name matches the pattern.
+
+    `database`: the index, None: beside the records, or in memory where that takes nothing. Raises ContractLintError for
+    an index that is none.
+    """
+    files = {digest: path for path in listed(Path.cwd().resolve(), cache_dir) if (digest := digest_in(path.name))}
+    with closing(_opened(database, cache_dir)) as index:
+        known, unread = index.known(), []
+        new: list[Row] = []
+        for digest, path in files.items():
+            if digest in known:
+                continue
+            try:
+                record = read_record(path)
+            except ContractLintError as error:
+                unread.append(str(error).splitlines()[0])
+                continue
+            evidence = RecordEvidence(shown_path(path), digest, digest, record)
+            new.append(row_of(record, path.name, [each.code for each in judge_record(evidence)]))
+        index.add(new)
+        index.keep(files)
+        rows = [row for row in index.rows() if name is None or fnmatch.fnmatchcase(row.name, name)]
+    return Listed(tuple(rows), tuple(unread))
+
+
+def compare(named: Sequence[str], cache_dir: str | os.PathLike[str] | None = None) -> Compared:
+    """These records beside each other. Raises ContractLintError for one that cannot be read."""
+    records = tuple(read_record(find(each, cache_dir)) for each in named)
+    configs = [flat(record.config) for record in records]
+    keys = [key for key in dict.fromkeys(key for each in configs for key in each)]
+    differing = [(key, tuple(each.get(key) for each in configs)) for key in keys]
+    figures = [dict(pair for name, metric in each.metrics.items() for pair in told(name, metric)) for each in records]
+    names = sorted({name for each in figures for name in each}, key=_order)
+    return Compared(
+        records,
+        tuple((key, values) for key, values in differing if any(value != values[0] for value in values)),
+        tuple((name, tuple(each.get(name) for each in figures)) for name in names),
+    )
+
+
+def _order(name: str) -> tuple[str, int]:
+    """Metrics by name, their figures in the order they are told in."""
+    metric, _, figure = name.rpartition(" ")
+    return (metric, FIGURES.index(figure)) if figure in FIGURES else (name, 0)
+
+
+def first_metric(row: Row, beginnings: Sequence[str]) -> Metric | None:
+    """The first metric of a record whose name begins with one of these words."""
+    return next((m for begin in beginnings for name, m in row.metrics.items() if name.startswith(begin)), None)
+
+
+def _opened(database: str | None, cache_dir: str | os.PathLike[str] | None) -> History:
+    if database is not None:
+        return History(Path(database))
+    for place in cache_places(Path.cwd().resolve(), Path(cache_dir).absolute() if cache_dir else None).readable:
+        if (place / RECORDS).is_dir() and os.access(place, os.W_OK):
+            return History(place / DATABASE)
+    return History(None)

@@ -1,0 +1,130 @@
+"""The metrics of records over time as one offline page: a curve for each, of times the percentiles beside the mean.
+
+Nothing is loaded and nothing runs: curves are SVG, what a point is stands in its title.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...contracts.record import Metric
+from ..pipeline.record.index import Row
+from .history_text import TIME
+from .page import page, text
+from .printable import plural
+from .record_text import number, short
+
+SHOWN = 60
+"""Curves of one page."""
+POINTS = 2_000
+"""Records of one curve: the newest."""
+_WIDTH, _HEIGHT, _LEFT, _TOP, _BELOW = 1200.0, 220.0, 90.0, 12.0, 24.0
+_FIGURES = {"mean": "#4c78a8", "p50": "#2f8f4e", "p90": "#b0882a", "p99": "#c4542d"}
+_ONE = "#4c78a8"
+_STYLE = """
+svg { width: 100%; height: auto; display: block; margin: .5rem 0 } svg text { font: 11px system-ui, sans-serif }
+.grid { stroke: #8885 } svg .axis { fill: GrayText }
+.line { fill: none; stroke-width: 1.5; vector-effect: non-scaling-stroke }
+circle:hover { stroke: CanvasText; stroke-width: 2 }
+.key { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px }
+.key { vertical-align: -1px; margin: 0 .4rem 0 1rem }
+h3 { font-size: .95rem; margin: 1.4rem 0 0 }
+td.n, th.n { text-align: right; white-space: nowrap }
+"""
+
+
+def history_html(rows: Sequence[Row], patterns: Sequence[str] = ()) -> str:
+    """The page; `patterns` choose metrics by name."""
+    title = f"{plural(len(rows), 'record')}"
+    if rows:
+        title += f" from {rows[0].created[:10]} to {rows[-1].created[:10]}"
+    parts: list[str] = []
+    left = SHOWN
+    for name in dict.fromkeys(row.name for row in rows):
+        mine = [row for row in rows if row.name == name][-POINTS:]
+        metrics = [each for each in dict.fromkeys(m for row in mine for m in row.metrics) if _chosen(each, patterns)]
+        shown = metrics[:left]
+        left -= len(shown)
+        parts.append(f"<h2>{text(name)} <span class=dim>{text(plural(len(mine), 'record'))}</span></h2>")
+        for metric in shown:
+            parts += _curve(metric, [(row, row.metrics[metric]) for row in mine if metric in row.metrics])
+        if len(shown) < len(metrics):
+            parts.append(f"<p class=dim>{len(metrics) - len(shown):,} more metrics: choose with --metric</p>")
+    parts += _table(rows)
+    return page(title, _STYLE, parts)
+
+
+def _chosen(name: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatch.fnmatchcase(name, each) for each in patterns)
+
+
+def _curve(name: str, points: Sequence[tuple[Row, Metric]]) -> Iterator[str]:
+    """One metric: its last value, or of a time its mean and percentiles."""
+    timed = name.startswith(TIME) and any(metric.count > 1 for _, metric in points)
+    figures = _FIGURES if timed else {"last": _ONE}
+    series = {each: [(n, row, getattr(m, each)) for n, (row, m) in enumerate(points)] for each in figures}
+    values = [value for each in series.values() for _, _, value in each if value is not None]
+    if not values:
+        return
+    low, high = min(values), max(values)
+    if low == high:
+        low, high = low - (abs(low) or 1) * 0.05, high + (abs(high) or 1) * 0.05
+    yield f"<h3>{text(name)}{_keys(figures) if timed else ''}</h3>"
+    made = list(_grid(low, high, points))
+    for figure, line in series.items():
+        placed = [(_x(n, len(points)), _y(value, low, high), row, value) for n, row, value in line if value is not None]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in placed)
+        made.append(f'<polyline class=line style="stroke:{figures[figure]}" points="{path}"/>')
+        for x, y, row, value in placed:
+            told = f"{figure} {number(value)}, record {short(row.digest)}, {row.created}, {row.verdict or 'no verdict'}"
+            made.append(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" style="fill:{figures[figure]}">'
+                f"<title>{text(told)}</title></circle>"
+            )
+    yield f'<svg viewBox="0 0 {_WIDTH:.0f} {_HEIGHT:.0f}" role="img">{"".join(made)}</svg>'
+
+
+def _keys(figures: Iterable[str]) -> str:
+    return "".join(f'<span class=key style="background:{_FIGURES[each]}"></span>{each}' for each in figures)
+
+
+def _grid(low: float, high: float, points: Sequence[tuple[Row, Metric]]) -> Iterator[str]:
+    right = _WIDTH - 10
+    for part in range(5):
+        at = low + (high - low) * part / 4
+        y = _y(at, low, high)
+        yield f'<line class=grid x1="{_LEFT:.0f}" x2="{right:.0f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<text class=axis x="{_LEFT - 8:.0f}" y="{y + 4:.1f}" text-anchor="end">{text(number(at))}</text>'
+    floor = _HEIGHT - 6
+    first, last = points[0][0], points[-1][0]
+    yield f'<text class=axis x="{_LEFT:.0f}" y="{floor:.0f}">{text(first.created[:16].replace("T", " "))}</text>'
+    if len(points) > 1:
+        told = text(last.created[:16].replace("T", " "))
+        yield f'<text class=axis x="{right:.0f}" y="{floor:.0f}" text-anchor="end">{told}</text>'
+
+
+def _x(number: int, count: int) -> float:
+    room = _WIDTH - 10 - _LEFT - 16
+    return _LEFT + 8 + (room * number / (count - 1) if count > 1 else room / 2)
+
+
+def _y(value: float, low: float, high: float) -> float:
+    return _TOP + (_HEIGHT - _TOP - _BELOW) * (1 - (value - low) / (high - low))
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    if not rows:
+        yield "<p>There is no record yet.</p>"
+        return
+    yield "<h2>The records</h2><table>"
+    yield "<colgroup><col style='width:9rem'><col style='width:11rem'><col style='width:6rem'>"
+    yield "<col><col style='width:6rem'><col><col style='width:26%'></colgroup>"
+    yield "<tr><th>record</th><th>made (UTC)</th><th>kind</th><th>name</th><th>verdict</th><th>source</th>"
+    yield "<th>conclusion</th></tr>"
+    for row in reversed(rows[-SHOWN * 10 :]):
+        source = f"{(row.source or '-')[:12]}{'+' if (row.source or '').endswith('+') else ''}"
+        cells = (short(row.digest), row.created[:16].replace("T", " "), row.kind, row.name, row.verdict or "-", source)
+        told = "".join(f"<td>{text(each)}</td>" for each in cells)
+        yield f"<tr>{told}<td>{text(row.conclusion or '')}</td></tr>"
+    yield "</table>"

@@ -1,0 +1,98 @@
+"""The records of a project, and several of them side by side, for people at a terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ...contracts.record import Metric
+from ..pipeline.record.history import Compared, Listed, first_metric
+from ..pipeline.record.index import Row
+from .columns import Columns
+from .printable import one_line, plural
+from .record_text import number, short, value
+from .text import to_text
+
+WIDE = 110
+LOSS = ("loss",)
+TIME = ("seconds", "step_seconds", "step_time")
+"""How metrics are called that are the time of one step."""
+_SHOWN = 200
+
+
+def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
+    """One row a record, the newest last."""
+    rows = found.rows[-last:]
+    if not rows:
+        return to_text([], width, color, Text("no record yet: verify, train and `record create` write one"))
+    wide = width >= WIDE
+    times = ("mean", "p50", "p90", "p99") if wide else ("p50", "p99")
+    table = Columns()
+    for heading in ("record", "made (UTC)", "kind", "name", "verdict", *(("targets", "rules") if wide else ())):
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("record", "made (UTC)", "kind"))
+    for heading in ("loss", *times):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        loss, time = first_metric(row, LOSS), first_metric(row, TIME)
+        table.add_row(
+            short(row.digest),
+            row.created.replace("T", " ")[: 16 if wide else 10],
+            row.kind,
+            one_line(row.name),
+            row.verdict or "-",
+            *((one_line(", ".join(row.targets)) or "-", ", ".join(row.findings) or "-") if wide else ()),
+            number(loss.last) if loss is not None else "-",
+            *(_figure(time, each) for each in times),
+        )
+    left = len(found.rows) - len(rows)
+    older = f", {left:,} older: --last {len(found.rows)} lists all" if left else ""
+    told = f"{plural(len(rows), 'record')}{older}; seconds of a step: {', '.join(times)}"
+    return to_text(["", table], width, color, Text(told))
+
+
+def compared(found: Compared, width: int, color: bool = False) -> str:
+    """A column a record: keys that differ, then figures, beside each by how much it differs from the first."""
+    first = f"{plural(len(found.records), 'record')}: {plural(len(found.config), 'key')} of the configuration "
+    first += "differs" if len(found.config) == 1 else "differ"
+    table = Columns()
+    table.add_column("", overflow="fold")
+    for record in found.records:
+        table.add_column(short(record.digest), overflow="fold")
+    table.add_row("made (UTC)", *(record.created[:16].replace("T", " ") for record in found.records))
+    table.add_row("name", *(one_line(record.name) for record in found.records))
+    for key, values in found.config[:_SHOWN]:
+        table.add_row(one_line(key), *map(value, values))
+    parts: list[RenderableType] = ["", table]
+    if found.figures:
+        figures = Columns()
+        figures.add_column("metric", overflow="fold")
+        for record in found.records:
+            figures.add_column(short(record.digest), justify="right")
+        for name, numbers in found.figures[:_SHOWN]:
+            figures.add_row(one_line(name), *(_beside(each, numbers[0]) for each in numbers))
+        parts += ["", figures]
+    return to_text(parts, width, color, Text(first))
+
+
+def as_json(found: Listed, last: int) -> dict[str, Any]:
+    """The rows as plain data."""
+    return {"schema_version": 1, "records": [_row(row) for row in found.rows[-last:]], "unread": list(found.unread)}
+
+
+def _row(row: Row) -> dict[str, Any]:
+    plain = {name: getattr(row, name) for name in ("digest", "file", "created", "name", "kind", "contract", "source")}
+    metrics = {name: metric.model_dump(mode="json", exclude_none=True) for name, metric in row.metrics.items()}
+    told = {"targets": list(row.targets), "verdict": row.verdict, "findings": list(row.findings)}
+    return plain | told | {"metrics": metrics, "conclusion": row.conclusion}
+
+
+def _figure(metric: Metric | None, name: str) -> str:
+    return number(getattr(metric, name)) if metric is not None else "-"
+
+
+def _beside(found: float | None, first: float | None) -> str:
+    if found is None or first is None or not first or found == first:
+        return number(found)
+    return f"{number(found)} ({100 * (found - first) / abs(first):+.2f} %)"

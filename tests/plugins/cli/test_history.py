@@ -1,0 +1,102 @@
+"""`contract-lint history`: what the records say, in order; an index that is made again; a page that loads nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+SECONDS = [0.1 * n for n in range(1, 101)]
+
+
+@pytest.fixture
+def project(cli: Run, tmp_path: Path, contract_text: str) -> Path:
+    """Three records of two contracts; the last concludes from nothing."""
+    (tmp_path / "c.contract.yaml").write_text(contract_text)
+    (tmp_path / "d.contract.yaml").write_text(contract_text.replace("name: small", "name: '<b>&'"))
+    for loss, contract in ((2.0, "c"), (1.5, "c")):
+        rows = [{"step": n, "loss": loss, "seconds": each} for n, each in enumerate(SECONDS)]
+        (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        cli("record", "create", f"{contract}.contract.yaml", "--metrics", "m.jsonl", "--fail-on", "never")
+    cli("record", "create", "d.contract.yaml", "--conclusion", "<script>", "--fail-on", "never")
+    return tmp_path
+
+
+def rows(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["records"]
+
+
+def test_all_records_are_listed_with_percentiles_and_the_rules_they_break(cli: Run, project: Path) -> None:
+    found = rows(cli("history", "list", "--format", "json"))
+    assert [each["name"] for each in found].count("small") == 2 and len(found) == 3
+    (odd,) = (each for each in found if each["name"] != "small")
+    assert {"EXP604", "EXP606", "EXP607", "EXP608"} == set(odd["findings"])  # type: ignore[call-overload]
+    (low,) = (each["metrics"]["seconds"] for each in found if each["metrics"].get("loss", {}).get("last") == 1.5)  # type: ignore[attr-defined]
+    seen = [low[name] for name in ("mean", "p50", "p90", "p99")]
+    assert seen == pytest.approx([5.05, 5.0, 9.0, 9.9])
+    for columns in (80, 120):
+        for arguments in (("history",), ("history", "compare", *(str(each["digest"]) for each in found))):
+            done = cli(*arguments, env={"COLUMNS": str(columns)})
+            assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= columns, done.stdout
+    assert len(rows(cli("history", "list", "--name", "sma*", "--format", "json"))) == 2
+    assert len(rows(cli("history", "list", "--last", "1", "--format", "json"))) == 1
+
+
+def test_the_index_follows_the_files(cli: Run, project: Path) -> None:
+    before = rows(cli("history", "list", "--format", "json"))
+    records = project / ".contract-lint/records"
+    index = project / ".contract-lint/history.sqlite"
+    assert sqlite3.connect(index).execute("SELECT count(*) FROM records").fetchone() == (3,)
+    index.unlink()
+    assert rows(cli("history", "list", "--format", "json")) == before
+    first, second, third = sorted(records.iterdir())
+    first.unlink()
+    second.write_text(second.read_text() + " ")
+    index.unlink()
+    done = cli("history", "list", "--format", "json")
+    assert [each["file"] for each in rows(done)] == [third.name]
+    assert "not read: " in done.stderr and second.name in done.stderr
+    index.write_text("no database, and longer than a header of one would be")
+    done = cli("history")
+    assert done.returncode == 2 and ".contract-lint/history.sqlite: is no history of records" in done.stderr
+    (project / "later.sqlite").touch()
+    with sqlite3.connect(project / "later.sqlite") as database:
+        database.execute("PRAGMA user_version = 9")
+    done = cli("history", "list", "--db", "later.sqlite")
+    assert done.returncode == 2 and "is of version 9" in done.stderr
+
+
+def test_without_records(cli: Run) -> None:
+    done = cli("history")
+    assert (done.returncode, "no record yet" in done.stdout) == (0, True)
+    assert "There is no record yet" in cli("history", "plot").stdout
+    assert cli("history", "compare", "abcd", "abce").returncode == 2
+    assert cli("history", "compare", "abcd").returncode == 2
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append(tag)
+
+
+def test_the_page_loads_nothing_and_escapes(cli: Run, project: Path) -> None:
+    text = cli("history", "plot").stdout
+    tags = Tags()
+    tags.feed(text)
+    assert not {"script", "link", "img", "b", "iframe"} & set(tags.found) and "default-src 'none'" in text
+    assert not re.search(r"(?:src|href)=", text) and "&lt;script&gt;" in text
+    for name in ("mean", "p50", "p90", "p99"):
+        assert f">{name}" in text and text.count(f"<title>{name} ") == 2
+    assert "<h3>loss</h3>" in text and "<h3>loss</h3>" not in cli("history", "plot", "--metric", "sec*").stdout

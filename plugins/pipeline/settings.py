@@ -100,7 +100,7 @@ def load_settings(folder: Path, config: str | None = None) -> Settings:
 
 
 def _declared(here: Path, data: Mapping[str, Any], project: Path) -> tuple[tuple[str, str], ...]:
-    """What is required by requirement files between `here` and the folder of the project, the nearest ones, else there."""
+    """What requirement files at or above `here`, nearer than the project itself, ask for; else what it does."""
     for folder in (here, *here.parents):
         if folder == project:
             break

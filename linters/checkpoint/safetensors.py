@@ -37,6 +37,8 @@ _BITS |= {
     for bits in (8, 16, 32, 64)
 }
 _BITS |= {f"F{bits}": (f"float{bits}", bits) for bits in (16, 32, 64)}
+WORDS = {name: (word, bits) for word, (name, bits) in _BITS.items()}
+"""What the format calls a dtype, and its bits."""
 
 
 def read_safetensors(folder: Folder, names: Iterable[str], files: Mapping[str, int]) -> Item:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 19
 """Elements of one block: 4 MiB as float64."""
+_RAW = 1 << 22
+"""Bytes of one block that is not decoded."""
 _CACHE = 64 * 1024**2
 """Bytes of decoded chunks that are kept: a block may be a part of many."""
 _NEEDS = "pip install 'jax-contract-lint[data]'"
@@ -58,9 +60,28 @@ class Values:
             else:
                 yield from self._chunked(leaf)
         except ImportError as error:
-            raise ContractLintError(
-                f"the package {error.name} is missing", Location(self._folder.shown), _NEEDS
-            ) from error
+            raise self._missing(error) from error
+
+    def raw(self, leaf: Leaf) -> Iterator[bytes]:
+        """The bytes of one array in blocks, in the order of C, little-endian, as they are. Raises ContractLintError."""
+        assert leaf.shape is not None
+        extent = leaf.extent
+        if extent is None:
+            try:
+                for array in self._stored(leaf):
+                    yield (array.byteswap() if array.dtype.byteorder == ">" else array).tobytes()
+            except ImportError as error:
+                raise self._missing(error) from error
+            return
+        for start in range(0, extent.length, _RAW):
+            size = min(_RAW, extent.length - start)
+            data = self._folder.read_range(extent.file, extent.offset + start, size)
+            if len(data) != size:
+                raise self._folder.refused(extent.file, f"ends within {leaf.path}", "see: checkpoint check")
+            yield data
+
+    def _missing(self, error: ImportError) -> ContractLintError:
+        return ContractLintError(f"the package {error.name} is missing", Location(self._folder.shown), _NEEDS)
 
     def _raw(self, leaf: Leaf) -> Iterator[numpy.ndarray]:
         import numpy
@@ -77,6 +98,10 @@ class Values:
             yield _wide(numpy.frombuffer(data, dtype))
 
     def _chunked(self, leaf: Leaf) -> Iterator[numpy.ndarray]:
+        yield from map(_wide, self._stored(leaf))
+
+    def _stored(self, leaf: Leaf) -> Iterator[numpy.ndarray]:
+        """The blocks of an array in chunks, in the dtype that it is stored in."""
         import tensorstore
 
         assert leaf.shape is not None
@@ -92,7 +117,7 @@ class Values:
         try:
             array = tensorstore.open({"driver": driver, "kvstore": store}, read=True, context=self._context).result()
             for block in blocks(leaf.shape):
-                yield _wide(array[block].read().result().reshape(-1))
+                yield array[block].read().result().reshape(-1)
         except (ValueError, OSError, KeyError, RuntimeError, NotImplementedError) as error:
             said = f"{leaf.path} cannot be read: its bytes are damaged"
             raise self._folder.refused(self._item.name, said, "see: checkpoint check") from error

@@ -73,6 +73,36 @@ def digests(path: str, step: int | None, output: str | None) -> None:
         click.echo(folded(f"{output}: {len(manifest.files):,} files, root {manifest.root[:19]}"), err=True)
 
 
+@command.command("convert", short_help="Write it in another layout, bit for bit.")
+@click.argument("path", metavar="PATH", type=click.Path())
+@click.argument("out", metavar="OUT", type=click.Path())
+@click.option("--mapping", type=click.Path(dir_okay=False), metavar="FILE", help="Rules: which array gets which name.")
+@click.option("--reverse", is_flag=True, help="Read the rules from `to` to `from`: the way back.")
+@click.option(
+    "--separator",
+    type=click.Choice((".", "/")),
+    default=".",
+    show_default=True,
+    help="What stands between the parts of a name in .safetensors.",
+)
+@step_option
+def convert(path: str, out: str, mapping: str | None, reverse: bool, separator: str, step: int | None) -> None:
+    """Write the arrays of PATH to OUT: a file that ends in .safetensors, or else a folder that Orbax restores.
+
+    Every array must be named by a rule, or be left out by one. OUT is there once all of it was written, read again and
+    found equal; what is there already is never replaced. Memory does not grow with the arrays.
+    """
+    from ..pipeline.convert.convert import convert
+    from .output import folded
+    from .progress import progress
+
+    if reverse and mapping is None:
+        raise click.UsageError("--reverse needs --mapping")
+    with progress(lines=False) as told:
+        done = convert(path, out, mapping=mapping, reverse=reverse, step=step, separator=separator, on_progress=told)
+    click.echo(folded(done.verdict, err=False))
+
+
 @command.command("diff", short_help="What one checkpoint holds otherwise than another.")
 @click.argument("a", metavar="A", type=click.Path())
 @click.argument("b", metavar="B", type=click.Path())

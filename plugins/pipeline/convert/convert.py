@@ -1,0 +1,172 @@
+"""`checkpoint convert`: each array under its new name in the other layout, read again and compared before it counts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ....contracts.errors import ContractLintError
+from ....contracts.finding import Location
+from ....linters.checkpoint.facts import Checkpoint, Leaf
+from ....linters.checkpoint.read import read_checkpoint
+from ....linters.checkpoint.safetensors import SUFFIX
+from ....linters.checkpoint.values import Values
+from ....linters.cut import in_a_line
+from .mapping import Mapped, MappingRule, mapped, read_mapping
+from .orbax import write_orbax
+from .safetensors import write_safetensors
+
+Told = Callable[[str], None]
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What was written; `dropped` are arrays that rules left out, `empty` counts what a tree holds without an array."""
+
+    out: str
+    layout: str
+    arrays: int
+    bytes: int
+    dropped: tuple[str, ...]
+    empty: int
+
+    @property
+    def verdict(self) -> str:
+        """`out: 12 arrays, 1,024 B as zarr, every bit as it was`."""
+        parts = [f"{self.arrays:,} array{'s' * (self.arrays != 1)}, {self.bytes:,} B as {self.layout}"]
+        parts += ["every bit as it was"]
+        parts += [f"{len(self.dropped):,} left out by the mapping"] if self.dropped else []
+        parts += [f"{self.empty:,} empty node{'s' * (self.empty != 1)} left out"] if self.empty else []
+        return f"{self.out}: {', '.join(parts)}"
+
+
+class _Source:
+    """The arrays of a checkpoint by their path, and their bytes; digests of what was read."""
+
+    def __init__(self, path: str, step: int | None) -> None:
+        self.checkpoint = read_checkpoint(path, step=step)
+        self.arrays = self.checkpoint.arrays
+        self._items = {item.named(at): item for item in self.checkpoint.items for at in item.leaves}
+        self._values: dict[str, Values] = {}
+        self.digests: dict[str, str] = {}
+        self.bytes = 0
+
+    def read(self, path: str) -> Iterator[bytes]:
+        item = self._items[path]
+        if item.name not in self._values:
+            self._values[item.name] = Values(self.checkpoint, item)
+        digest = hashlib.sha256()
+        for block in self._values[item.name].raw(self.arrays[path]):
+            digest.update(block)
+            self.bytes += len(block)
+            yield block
+        self.digests[path] = digest.hexdigest()
+
+
+def convert(
+    source: str,
+    out: str,
+    *,
+    mapping: str | None = None,
+    reverse: bool = False,
+    step: int | None = None,
+    separator: str = ".",
+    on_progress: Told | None = None,
+) -> Converted:
+    """Write the arrays of `source` to `out`: a file that ends in .safetensors, else a folder as Orbax restores it.
+
+    Nothing lies at `out` before all is written, read again and found equal. Raises ContractLintError for what cannot be
+    read, is not whole, is named by no rule or has no word in the other layout, and where something is at `out` already.
+    """
+    tell = on_progress or (lambda _: None)
+    if os.path.lexists(out):
+        raise ContractLintError("is there already", Location(out), "name another place: nothing is replaced")
+    rules = read_mapping(mapping, reverse=reverse) if mapping is not None else None
+    found = _Source(source, step)
+    names = _names(found.checkpoint, rules)
+    leaves = {name: found.arrays[path] for path, name in names.names.items()}
+    back = {name: path for path, name in names.names.items()}
+    target = Path(out)
+    single = target.suffix == SUFFIX
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.orbax-checkpoint-tmp{SUFFIX if single else ''}")
+
+    def read(name: str) -> Iterator[bytes]:
+        tell(f"writing {name}")
+        return found.read(back[name])
+
+    try:
+        if single:
+            write_safetensors(unfinished, leaves, read, separator, source)
+        else:
+            write_orbax(unfinished, leaves, read, source)
+        _same(unfinished, leaves, {name: found.digests[path] for name, path in back.items()}, out, tell)
+        _put(unfinished, target)
+    except OSError as error:
+        raise ContractLintError(f"cannot be written: {error.strerror or error}", Location(out)) from error
+    finally:
+        _removed(unfinished)
+    empty = sum(leaf.kind == "empty" for leaf in found.checkpoint.leaves.values())
+    return Converted(out, "safetensors" if single else "zarr", len(leaves), found.bytes, names.dropped, empty)
+
+
+def _names(checkpoint: Checkpoint, rules: tuple[MappingRule, ...] | None) -> Mapped:
+    """The new name of each array. What is no array, and would be lost, must be left out by a rule."""
+    holes = [hole for item in checkpoint.items for hole in item.holes if hole.kind != "unstored"]
+    if holes or checkpoint.absent_items or checkpoint.step.state != "committed":
+        said = f"is not whole: {holes[0].what}" if holes else "is not whole"
+        help = f"see: contract-lint checkpoint check {checkpoint.path}"
+        raise ContractLintError(said, Location(checkpoint.path), help)
+    others = [path for path, leaf in checkpoint.leaves.items() if leaf.kind == "text"]
+    others += [item.name for item in checkpoint.items if item.layout is None]
+    unknown = [path for path, leaf in checkpoint.arrays.items() if leaf.shape is None or leaf.dtype is None]
+    if unknown:
+        raise ContractLintError(
+            f"no shape or dtype is stored of {in_a_line(unknown, _SHOWN)}", Location(checkpoint.path)
+        )
+    names = mapped([*checkpoint.arrays, *others], rules, checkpoint.path)
+    kept = [path for path in others if path in names.names]
+    if kept:
+        help = "leave it out with `{ from: PATH, drop: true }` in a mapping, and keep it elsewhere"
+        raise ContractLintError(f"no array is in {in_a_line(kept, _SHOWN)}", Location(checkpoint.path), help)
+    if not names.names:
+        raise ContractLintError("there is no array to convert", Location(checkpoint.path))
+    return names
+
+
+def _same(path: Path, leaves: dict[str, Leaf], digests: dict[str, str], out: str, tell: Told) -> None:
+    """Read what was written and compare. A difference would be our own fault, or the disk's."""
+    written = _Source(str(path), None)
+    if {name: (leaf.shape, leaf.dtype) for name, leaf in written.arrays.items()} != {
+        name: (leaf.shape, leaf.dtype) for name, leaf in leaves.items()
+    }:
+        raise ContractLintError("what was written has other arrays when it is read again", Location(out))
+    for name in leaves:
+        tell(f"comparing {name}")
+        for _ in written.read(name):
+            pass
+        if written.digests[name] != digests[name]:
+            raise ContractLintError(
+                f"{name} has other bytes when it is read again", Location(out), "is the disk sound?"
+            )
+
+
+def _put(unfinished: Path, target: Path) -> None:
+    """Give it its name. Raises OSError where something has taken that meanwhile."""
+    if unfinished.is_dir():
+        if os.path.lexists(target):
+            raise FileExistsError(0, "something has taken its place meanwhile")
+        unfinished.rename(target)
+        return
+    os.link(unfinished, target)
+
+
+def _removed(unfinished: Path) -> None:
+    if unfinished.is_dir():
+        shutil.rmtree(unfinished, ignore_errors=True)
+    else:
+        unfinished.unlink(missing_ok=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from .options import python_option
+from .options import python_option, record_option
 
 
 @click.command("train")
@@ -13,18 +15,32 @@ from .options import python_option
 @click.option("--steps", type=click.IntRange(min=1), default=100, show_default=True, help="Training steps.")
 @click.option("--every", type=click.IntRange(min=1), default=10, show_default=True, help="Print every so many steps.")
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="json: one object a line.")
+@record_option
 @python_option
-def command(contract: str, target: str | None, steps: int, every: int, form: str, python: str | None) -> None:
+def command(
+    contract: str,
+    target: str | None,
+    steps: int,
+    every: int,
+    form: str,
+    record: bool,
+    python: str | None,
+) -> None:
     """Run the reference trainer that CONTRACT names, on a small synthetic language of known entropy."""
     import json
 
+    from ..pipeline.record.automatic import Where, record_training
+    from ..pipeline.record.timed import SECONDS, Timed
+    from ..pipeline.settings import load_settings
     from ..pipeline.train import train
-    from .output import folded
+    from ..report.history_text import times
+    from .output import folded, note
 
     def say(line: str) -> None:
         click.echo(folded(f"contract-lint: {line}", "  "), err=True)
 
-    for row in train(contract, target=target, steps=steps, python=python, say=say):
+    rows = Timed(train(contract, target=target, steps=steps, python=python, say=say))
+    for row in rows:
         last = row.get("step") == steps - 1
         if form == "json":
             click.echo(json.dumps(row))
@@ -34,3 +50,8 @@ def command(contract: str, target: str | None, steps: int, every: int, form: str
             )
         elif row["step"] % every == 0 or last:
             click.echo(f"step {row['step']:>6,}  loss {row['loss']:.4f}  grad norm {row['grad_norm']:.3g}")
+    metrics = rows.metrics()
+    if form == "text" and SECONDS in metrics:
+        click.echo(times(metrics[SECONDS]))
+    if record:
+        note(record_training(contract, target, metrics, Where(load_settings(Path.cwd(), None).cache_dir, python)))

@@ -141,8 +141,9 @@ def _source(record: Record) -> str:
 
 def _device(each: Any) -> str:
     axes = ", mesh " + " x ".join(f"{name} {size}" for name, size in each.mesh.items()) if each.mesh else ""
+    effort = f", effort {each.effort}" if each.effort else ""
     flags = f", flags {' '.join(each.xla_flags)}" if each.xla_flags else ""
-    return f"{each.target}: {each.devices:,} x {each.kind}{axes}, effort {each.effort or 'unknown'}{flags}"
+    return f"{each.target}: {each.devices:,} x {each.kind}{axes}{effort}{flags}"
 
 
 def _program(each: Any) -> str:

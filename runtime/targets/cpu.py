@@ -17,6 +17,16 @@ from .protocol import Effort
 from .readiness import readiness
 
 
+def cpu_flags(jaxlib: str) -> list[str]:
+    """The flags that XLA gets with this version of jaxlib.
+
+    Machine code is not what is judged: spend as little as possible on it. XLA reads the variable when the first device
+    is used and ends the process on a flag it does not know, so each is given only where it is known.
+    """
+    flags = ["--xla_backend_optimization_level=0"]
+    return [*flags, "--xla_cpu_use_fusion_emitters=false"] if jaxlib.startswith("0.10.") else flags
+
+
 @dataclass(frozen=True, slots=True)
 class CpuTarget:
     """N CPU devices in one process."""
@@ -47,12 +57,7 @@ class CpuTarget:
     def configure(self) -> None:
         import jax
 
-        # Machine code is not what is judged: spend as little as possible on it. XLA reads the variable when the first
-        # device is used and ends the process on a flag it does not know, so each is given only where it is known.
-        flags = ["--xla_backend_optimization_level=0"]
-        if version("jaxlib").startswith("0.10."):
-            flags.append("--xla_cpu_use_fusion_emitters=false")
-        os.environ["XLA_FLAGS"] = " ".join(flags)
+        os.environ["XLA_FLAGS"] = " ".join(cpu_flags(version("jaxlib")))
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", self.device_count)
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from ....contracts.errors import ContractLintError
-from ....contracts.load import LoadedContract
-from ....contracts.record import DeviceState, Kind, Metric, VerdictState
+from ....contracts.load import LoadedContract, load_contract
+from ....contracts.record import DeviceState, Environment, Kind, Metric, VerdictState
 from ....contracts.target_name import parse_target
 from ....hlo_tools.capture import Capture
 from ....runtime.contract import project_root
-from ....runtime.launch import child_environment
+from ....runtime.targets.cpu import cpu_flags
 from ..report import Report
 from .bound import Bound
 from .build import build, figures, verdict_of
 from .create import bind_texts, environment, written
-from .metrics import columns
 from .place import short, shown_path
 from .source_state import git_author, source_state
 from .verify import judged_new
@@ -53,20 +51,21 @@ def record_verdict(report: Report, seen: Seen, where: Where) -> str | None:
     return _said(seen.loaded, "verify", where, seen.captures, metrics=figures(report), verdicts=verdicts)
 
 
-def record_training(loaded: LoadedContract, target: str, rows: Sequence[Mapping[str, Any]], where: Where) -> str:
-    """Write the record of a training run from its rows of metrics; what to say of it."""
+def record_training(path: str, target: str | None, metrics: Mapping[str, Metric], where: Where) -> str:
+    """Write the record of a training run of the contract at `path`; what to say of it."""
+    loaded = load_contract(Path(path))
     contract = loaded.contract
+    target = target or (contract.targets[0].target if contract is not None and contract.targets else "")
     mesh = contract.mesh_for(target) if contract is not None else None
-    flags = child_environment(target).get("XLA_FLAGS", "").split()
     parsed = parse_target(target)
-    device = DeviceState(
-        target=target,
-        devices=parsed.devices,
-        kind=parsed.platform,
-        mesh=dict(mesh.axes) if mesh is not None else None,
-        xla_flags=flags,
-    )
-    return _said(loaded, "train", where, (), metrics=columns(rows), devices=[device])
+
+    def devices(environment: Environment) -> list[DeviceState]:
+        jaxlib = environment.packages.get("jaxlib")
+        flags = cpu_flags(jaxlib) if jaxlib is not None and parsed.platform == "cpu" else []
+        axes = dict(mesh.axes) if mesh is not None else None
+        return [DeviceState(target=target, devices=parsed.devices, kind=parsed.platform, mesh=axes, xla_flags=flags)]
+
+    return _said(loaded, "train", where, (), metrics=metrics, devices=devices)
 
 
 def _said(
@@ -77,7 +76,7 @@ def _said(
     *,
     metrics: Mapping[str, Metric],
     verdicts: Sequence[VerdictState] = (),
-    devices: Sequence[DeviceState] = (),
+    devices: Callable[[Environment], Sequence[DeviceState]] = lambda _: (),
 ) -> str:
     try:
         file = Path(os.path.abspath(loaded.document.source.path))
@@ -85,17 +84,18 @@ def _said(
         bound = Bound(root)
         path = bound.file(file.resolve())
         bind_texts(bound, loaded)
+        installed = environment(where.python)
         record = build(
             loaded,
             kind=kind,
             created=datetime.now(UTC),
             contract_path=path,
             files=bound.files.values(),
-            environment=environment(where.python),
+            environment=installed,
             source=source_state(file.parent),
             author=git_author(file.parent),
             captures=[(capture, None) for capture in captures],
-            devices=devices,
+            devices=devices(installed),
             metrics=metrics,
             verdicts=verdicts,
         )

@@ -1,0 +1,36 @@
+"""Rows of metrics as they come, each with the seconds since the one before: the time of a step, as one waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ....contracts.record import Metric
+from .metrics import columns
+
+SECONDS = "seconds"
+
+
+class Timed:
+    """An iterator over rows that keeps them. The first row of a run has no time: it waits for the compiler."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows = rows
+        self.rows: list[dict[str, Any]] = []
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        before: float | None = None
+        for row in self._rows:
+            now = time.perf_counter()
+            timed = dict(row)
+            if "step" in row:
+                if before is not None:
+                    timed[SECONDS] = now - before
+                before = now
+            self.rows.append(timed)
+            yield timed
+
+    def metrics(self) -> dict[str, Metric]:
+        """What the rows so far sum up to."""
+        return columns(self.rows)

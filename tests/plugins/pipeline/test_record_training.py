@@ -1,0 +1,53 @@
+"""What `train` leaves: the time of its steps, and a record of the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from contract_lint.plugins.pipeline.record import timed
+from contract_lint.plugins.pipeline.record.automatic import Where, record_training
+from contract_lint.plugins.pipeline.record.timed import Timed
+
+CONTRACT = """\
+contract: 1
+name: small
+step: { train: { entry: "contract_lint.runtime.trainer:build", args: { seed: 1 } } }
+targets: [cpu:2]
+mesh: { axes: { fsdp: 2 } }
+"""
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> Timed:
+    """Steps that end at these times, then the rows behind the last."""
+    clock = iter([*seconds, 1000.0])
+    monkeypatch.setattr(timed.time, "perf_counter", lambda: next(clock))
+    rows: Iterator[dict[str, float]] = iter([{"step": n, "loss": 3.0 - n} for n in range(len(seconds))])
+    found = Timed([*rows, {"entropy": 1.0}])
+    assert len(list(found)) == len(seconds) + 1
+    return found
+
+
+def test_the_first_step_waits_for_the_compiler_and_has_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run(monkeypatch, 100.0, 101.0, 103.0, 104.0)
+    assert [row.get("seconds") for row in found.rows] == [None, 1.0, 2.0, 1.0, None]
+    seconds = found.metrics()["seconds"]
+    assert (seconds.count, seconds.p50, seconds.p99, seconds.last) == (3, 1.0, 2.0, 1.0)
+    assert found.metrics()["loss"].last == 0.0 and "seconds" not in run(monkeypatch, 100.0).metrics()
+
+
+def test_a_run_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = run(monkeypatch, 0.0, 1.0).metrics()
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.contract.yaml").write_text(CONTRACT)
+    said = record_training("c.contract.yaml", None, metrics, Where())
+    (made,) = (tmp_path / ".contract-lint/records").iterdir()
+    predicate = json.loads(made.read_text())["predicate"]
+    assert (predicate["kind"], predicate["metrics"]["loss"]["last"]) == ("train", 2.0)
+    (device,) = predicate["devices"]
+    assert (device["target"], device["devices"], device["mesh"]) == ("cpu:2", 2, {"fsdp": 2})
+    assert "--xla_backend_optimization_level=0" in device["xla_flags"]
+    assert said.startswith("record ") and said.endswith("in .contract-lint/records (EXP608 source-unknown)")

@@ -11,6 +11,8 @@ import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.record import FileDigest, canonical, digest_in, flat, summarised
 from contract_lint.contracts.record_file import parse_record
+from contract_lint.linters.record.evidence import RecordEvidence
+from contract_lint.linters.record.judge import judge_record
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,6 +78,35 @@ def test_percentiles_are_values_that_were_seen(values: list[float]) -> None:
         for share, value in ((50, found.p50), (90, found.p90), (99, found.p99)):
             below = sum(each <= value for each in finite)  # type: ignore[operator]
             assert below * 100 >= share * len(finite)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.data(), JSON)
+def test_a_statement_with_anything_in_one_place_is_a_record_or_a_sentence(data: st.DataObject, value: object) -> None:
+    statement = json.loads(small().as_text())
+    holder: Any = statement
+    while True:
+        key = data.draw(st.sampled_from(sorted(holder) if isinstance(holder, dict) else range(len(holder))))
+        inner = holder[key]
+        if not inner or not isinstance(inner, dict | list) or data.draw(st.booleans()):
+            break
+        holder = inner
+    holder[key] = value
+    text = canonical(statement) + "\n"
+    try:
+        record = parse_record(text.encode(), "r")
+    except ContractLintError as refused:
+        assert refused.message and len(refused.message) < 500
+        return
+    assert record.as_text() == text
+    found = judge_record(RecordEvidence("r", record.digest, record.digest, record))
+    assert all(each.code.startswith("EXP6") for each in found)
 
 
 def test_values_by_key() -> None:

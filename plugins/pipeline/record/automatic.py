@@ -84,6 +84,7 @@ def _said(
         bound = Bound(root)
         path = bound.file(file.resolve())
         bind_texts(bound, loaded)
+        data = bound.promised(loaded)
         installed = environment(where.python)
         record = build(
             loaded,
@@ -96,6 +97,7 @@ def _said(
             author=git_author(file.parent),
             captures=[(capture, None) for capture in captures],
             devices=devices(installed),
+            data=data,
             metrics=metrics,
             verdicts=verdicts,
         )

@@ -9,6 +9,8 @@ from pathlib import Path
 from ....contracts.data_manifest import MAX_FILES, read_manifest
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
+from ....contracts.load import LoadedContract
+from ....contracts.promised_manifest import MANIFEST_KEY, promised_manifest
 from ....contracts.record import CheckpointState, DataState, FileDigest
 from ....linters.checkpoint.folder import Folder
 from ....linters.checkpoint.read import read_checkpoint
@@ -67,6 +69,15 @@ class Bound:
             raise ContractLintError("is a file, and a checkpoint is a folder", Location(path), "bind it with --file")
         files = self.folder(folder)
         return CheckpointState(folder=self.name(folder), root=tree_digest(files), files=len(files))
+
+    def promised(self, loaded: LoadedContract) -> list[DataState]:
+        """Bind the data manifest that a contract names, where it names one that lies below the root."""
+        manifest = promised_manifest(loaded)
+        node = loaded.document.node(MANIFEST_KEY)
+        if manifest is None or node is None:
+            return []
+        path = (loaded.document.folder(MANIFEST_KEY) / str(node.value)).resolve()
+        return [DataState(manifest=self.file(path), root=manifest.root)] if path.is_relative_to(self.root) else []
 
     def data(self, path: str) -> DataState:
         """Bind a data manifest; what it lists is bound by its root."""

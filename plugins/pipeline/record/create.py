@@ -64,6 +64,9 @@ def create(
     """
     tell = say or (lambda _: None)
     loaded = load_contract(Path(contract)).readable()
+    if loaded.contract is None:
+        said = f"has {len(loaded.findings)} error{'s' * (len(loaded.findings) != 1)}; a record is of what it promises"
+        raise ContractLintError(said, Location(loaded.path), f"see them with: contract-lint check {loaded.path}")
     file = Path(loaded.document.source.path).resolve()
     base = Path(root).resolve() if root is not None else project_root(file)
     bound = Bound(base, tell)
@@ -79,7 +82,8 @@ def create(
     for each in asked.files:
         bound.file(each)
     checkpoints = [bound.checkpoint(each) for each in asked.checkpoints]
-    data = [bound.data(each) for each in asked.data]
+    data = bound.promised(loaded)
+    data += [each for each in map(bound.data, asked.data) if each not in data]
     verdicts = [_verdict(bound, each) for each in asked.reports]
     record = build(
         loaded,

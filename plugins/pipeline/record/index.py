@@ -147,6 +147,9 @@ class History:
             raise self._broken(error) from error
 
     def _broken(self, error: Exception) -> ContractLintError:
+        if isinstance(error, sqlite3.OperationalError):  # locked, not writable, no room: nothing is wrong with it
+            help = "another command may be at work on it; --db names another file"
+            return ContractLintError(f"cannot be used now ({error})", self._place, help)
         help = "remove it: it is made again from the records"
         return ContractLintError(f"is no history of records ({str(error).splitlines()[0][:120]})", self._place, help)
 

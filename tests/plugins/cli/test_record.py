@@ -126,7 +126,9 @@ def test_nothing_outside_is_opened_and_links_and_holes_are_refused(cli: Run, pro
     (project / "linked/1/a.safetensors").write_bytes((project / "run/1/state.safetensors").read_bytes())
     outside = hollow.as_text().replace('"big"', '"../big"')
     (project / f"x.{sha256(outside)}.record.json").write_text(outside)
+    (project / "bad.contract.yaml").write_text("contract: 1\nname: x\n")
     refused = {
+        ("create", "bad.contract.yaml"): "bad.contract.yaml: has 1 error",
         ("verify", hollow.file_name): "big: is sparse: it has 10.00 GiB, stored are 0 B",
         ("verify", f"x.{sha256(outside)}.record.json"): "leads out of the folder",
         ("verify", "c.contract.yaml"): "is not named as records are",

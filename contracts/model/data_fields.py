@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from .base import Section
 
@@ -38,7 +38,18 @@ FieldDtype = Literal[
     "str",
 ]
 Dim = Annotated[int, Field(ge=0)] | Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Number = int | float
+StageKind = Literal["raw", "tokenise", "pack", "shift", "mask", "shard", "map"]
+
+
+def _ordered(value: list[int | float]) -> list[int | float]:
+    if len(value) != 2 or not value[0] <= value[1]:
+        raise ValueError("expected a list [least, greatest]")
+    return value
+
+
+Range = Annotated[
+    list[int | float], AfterValidator(_ordered), WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2})
+]
 
 
 class FieldSection(Section):
@@ -50,21 +61,13 @@ class FieldSection(Section):
         description="Sizes or names; a name stands for one size in all fields (batch, sequence: the contract's own).",
     )
     dtype: FieldDtype | None = Field(default=None, description="As numpy spells it; bytes, str: a record of text.")
-    range: Annotated[list[Number], WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2})] | None = Field(
-        default=None, description="Least and greatest value, both allowed."
-    )
-
-    @model_validator(mode="after")
-    def _ordered(self) -> FieldSection:
-        if self.range is not None and (len(self.range) != 2 or not self.range[0] <= self.range[1]):
-            raise ValueError("expected `range: [least, greatest]`")
-        return self
+    range: Range | None = Field(default=None, description="Least and greatest value, both allowed.")
 
 
 class StageSection(Section):
     """One step on the way from records to a batch. Fields that it only hands on are in both lists."""
 
-    kind: Literal["raw", "tokenise", "pack", "shift", "mask", "shard", "map"] = Field(
+    kind: StageKind = Field(
         description="raw: records as they are read; shift: moves targets on by one; map: any other work."
     )
     input: dict[str, FieldSection] | None = Field(

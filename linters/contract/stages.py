@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from ...contracts.key import Key
 from ...contracts.model import ROLE_NAMES
+from ...contracts.model.data_fields import StageKind
 from .view import View
 
 FOR_EACH_TOKEN = ("tokens", "targets", "segment_ids", "positions", "loss_mask", "loss_weights")
 """Roles of arrays that have one element for each token."""
 
 THE_BATCH = "the batch"
+UNKNOWN = "?"
+"""A role that is none: it may have been meant to be any."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageField:
-    """One array as one side of a stage has it. `role` is declared, else what its name says."""
+    """One array as one side of a stage has it. `role` is declared (UNKNOWN: wrongly), else what its name says."""
 
     name: str
     key: Key
@@ -34,7 +37,7 @@ class StageField:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage by what it reads and gives; None where that is not said. `label` is how messages call it."""
+    """A stage by its kind and what it reads and gives; None where that is not said. `label` is its name in messages."""
 
     key: Key
     kind: str | None
@@ -50,7 +53,8 @@ def stages(view: View) -> list[Stage]:
     for (key, _), kind in zip(view.items("data", "stages"), kinds, strict=True):
         number = int(key[-1]) + 1
         label = f"`{kind}`" if kinds.count(kind) == 1 and kind is not None else f"stage {number} (`{kind}`)"
-        found.append(Stage(key, kind, label, fields(view, *key, "input"), fields(view, *key, "output")))
+        known = kind if kind in get_args(StageKind) else None
+        found.append(Stage(key, known, label, fields(view, *key, "input"), fields(view, *key, "output")))
     return found
 
 
@@ -99,11 +103,12 @@ def spelled(shape: tuple[int | str, ...]) -> str:
 def _field(name: str, key: Key, entry: Any) -> StageField:
     said = entry if isinstance(entry, dict) else {}
     role, dtype, shape, between = (said.get(part) for part in ("role", "dtype", "shape", "range"))
+    declared = role if role in ROLE_NAMES else UNKNOWN
     by_name = next((known for known, names in ROLE_NAMES.items() if name in names), None)
     return StageField(
         name,
         key,
-        role if isinstance(role, str) else by_name,
+        by_name if role is None else declared,
         tuple(shape) if isinstance(shape, list) and all(_is_dim(dim) for dim in shape) else None,
         dtype if isinstance(dtype, str) else None,
         _range(between),

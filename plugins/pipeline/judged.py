@@ -52,7 +52,7 @@ def judged(
         verb=verb,
         filters=filters,
         not_checked=not_checked,
-        probed=tuple(_probed(evidence)),
+        probed=(*_probed(evidence), *_only_read(loaded, semantics)),
     )
 
 
@@ -109,6 +109,21 @@ def _probed(evidence: Iterable[StepEvidence]) -> Iterable[str]:
             count = len(each.diagnosis.terms)
             counts = with_microbatches(fact.fact.microbatches for fact in each.diagnosis.measured)
             yield f"{count} term{'s' * (count != 1)} as promised {counts} ({each.diagnosis.facts.precision})"
+
+
+def _only_read(loaded: LoadedContract, semantics: bool) -> Iterable[str]:
+    """Sections that were held against the contract alone: `objective and data judged as written, not measured`.
+
+    A batch is what `batch check` looks at; no capture has one."""
+    contract = loaded.contract
+    if contract is None:
+        return
+    measured = {"objective": contract.objective, "rng": contract.rng, "metrics": contract.metrics}
+    left = [name for name, section in measured.items() if section and not semantics]
+    left += ["data"] if contract.data is not None else []
+    if left:
+        names = " and ".join([", ".join(left[:-1]), left[-1]] if left[1:] else left)
+        yield f"{names} judged as written, not measured"
 
 
 def _estimates(tables: Sequence[StepTables]) -> Iterable[str]:

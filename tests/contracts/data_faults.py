@@ -149,13 +149,27 @@ FAULTS = (
         ("range: [-100, 511]", "range: [-100, 512]"),
     ),
     _fault(
+        "range backwards",
+        "JIT003",
+        "fields.tokens.range",
+        "range: [511, 0]",
+        ("dtype: int32, range: [0, 511]", "dtype: int32, range: [511, 0]"),
+    ),
+    _fault(
         "field of no dtype",
         "JIT003",
         "fields.targets.dtype",
         "dtype: int33",
         ("dtype: int32, range: [-100", "dtype: int33, range: [-100"),
     ),
-    _fault("stage of no kind", "JIT003", "stages[*].kind", "kind: sharding", ("kind: shard\n", "kind: sharding\n")),
+    _fault(
+        "field of no role",
+        "JIT003",
+        "stages[*].output.next.role",
+        "role: target }",
+        ("next: { role: targets }", "next: { role: target }"),
+    ),
+    _fault("stage of no kind", "JIT003", "stages[*].kind", "kind: shifting", ("kind: shift", "kind: shifting")),
     _fault("misspelt stage", "JIT002", "stages[*].outputs", "outputs: {", ("output: { ids", "outputs: { ids")),
 )
 

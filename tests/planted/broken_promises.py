@@ -57,7 +57,6 @@ HEAD = (
     Broken("dtypes.moments", "bfloat16", "NUM202"),
     Broken("batch.axes[0]", "model", "SHD001"),
     Broken("batch.axes[1]", "model", "SHD001"),
-    Broken("optimizer.name", "sgd", "SEM202", why="adam keeps the same slots as adamw"),
     Broken("optimizer.placement", ["data"], "SHD202"),
     Broken("collectives.allow[0].kind", "all-gather", "SHD213", "collectives.allow[0]"),
     Broken("collectives.allow[0].axes[0]", "model", "SHD001"),
@@ -129,8 +128,65 @@ GRAPH_EDITS: dict[tuple[str, str], tuple[tuple[str, str, str], ...]] = {
 }
 """(example, fault) -> replacements (file, old, new) in the step's source."""
 
+CHAIN = "optimizer.chain"
+MEASURED = "`verify --semantics` measures another value (test_semantic_faults); without it only what is none is seen"
+MEANING = (
+    Broken("optimizer.name", "adamx", "JIT003", why="the chain says the same: another name is two findings"),
+    Broken("accumulation.order", "rows", "JIT003", why=MEASURED),
+    Broken("accumulation.dtype", "f32", "NUM001", why=MEASURED),
+    Broken("accumulation.combine", "mean_of_microbatches", "SEM006"),
+    Broken("objective.terms[0].name", "", "JIT003", why=MEASURED),
+    Broken("objective.terms[0].kind", "main", "JIT003", why=MEASURED),
+    Broken("objective.terms[0].weight", "one", "JIT003", why=MEASURED),
+    Broken("objective.terms[0].normaliser", "tokens", "JIT003", why=MEASURED),
+    Broken("objective.terms[0].metric", "mean", "JIT003", why=MEASURED),
+    Broken("metrics.loss.sum", "cross_entropi", "SEM013"),
+    Broken("metrics.loss.denominator", "tokens", "JIT003", why=MEASURED),
+    *(Broken(f"{CHAIN}[{index}].kind", "other", "JIT003", slow=index > 0, why=MEASURED) for index in range(5)),
+    Broken(f"{CHAIN}[1].max_norm", -1.0, "JIT003", why=MEASURED),
+    Broken(f"{CHAIN}[1].arg", 3, "JIT003", why=MEASURED),
+    Broken(f"{CHAIN}[2].b1", 1.5, "JIT003", why=MEASURED),
+    Broken(f"{CHAIN}[2].b2", 1.5, "JIT003", slow=True, why=MEASURED),
+    Broken(f"{CHAIN}[3].rate", "some", "JIT003", slow=True, why=MEASURED),
+    Broken(f"{CHAIN}[3].skip[0]", "no/such/path", "SEM011"),
+    Broken(f"{CHAIN}[4].rate", "some", "JIT003", slow=True, why=MEASURED),
+)
+"""What is optimised."""
+
+FIELDS = ("tokens", "targets", "loss_mask")
+BATCH = (
+    *(
+        Broken(f"data.fields.{name}.shape[{index}]", 7, "DAT013", f"data.fields.{name}.shape", slow=index > 0)
+        for name in FIELDS
+        for index in range(2)
+    ),
+    Broken("data.fields.tokens.dtype", "int8", "DAT014"),
+    Broken("data.fields.targets.dtype", "int8", "DAT014", slow=True),
+    Broken("data.fields.loss_mask.dtype", "float31", "JIT003", why="any dtype holds 0 and 1"),
+    *(
+        Broken(f"data.fields.{name}.range[0]", 512, "JIT003", f"data.fields.{name}.range", slow=name != "tokens")
+        for name in FIELDS
+    ),
+    Broken("data.fields.tokens.range[1]", 512, "DAT015", "data.fields.tokens.range"),
+    Broken("data.fields.targets.range[1]", 512, "DAT015", "data.fields.targets.range", slow=True),
+    Broken("data.fields.loss_mask.range[1]", -1, "JIT003", "data.fields.loss_mask.range"),
+    *(Broken(f"data.stages[{index}].kind", "other", "JIT003", slow=index > 0) for index in range(3)),
+    Broken("data.stages[0].output.text.role", "words", "JIT003"),
+    Broken("data.stages[1].input.text.role", "targets", "DAT010"),
+    *(
+        Broken(f"data.stages[{index}].{side}.{name}", None, "JIT003", slow=True, why="nothing else is said of it")
+        for index, side in ((1, "output"), (2, "input"))
+        for name in FIELDS[:2]
+    ),
+    Broken("data.tokenizer.vocab", 1024, "DAT005"),
+    Broken("data.shift", "model", "DAT011", "data.stages[1].kind"),
+)
+"""What a batch is, and how it is made."""
+
 DENSE = (
     *HEAD,
+    *MEANING,
+    *BATCH,
     Broken("step.train.entry", "contract_lint.runtime.trainer:built", "", builds=True, refused=True),
     Broken("step.train.args.preset", "tny", "", builds=True, refused=True),
     Broken("step.train.reference_args.compute", "float31", "SEM304", builds=True, runs=True, slow=True),
@@ -204,6 +260,7 @@ PLAIN = (
     Broken("step.train.args.compute", "float32", "NUM201", "dtypes.compute", builds=True),
     Broken("step.train.reference_args.compute", "float31", "SEM304", builds=True, runs=True),
     *_signatures(("tokens", "targets", "mask"), 32, 64, second="DAT202"),
+    Broken("optimizer.name", "sgd", "SEM202", why="adam keeps the same slots as adamw"),
     Broken("model.kind", "sparse", "JIT003"),
     Broken("model.remat", "full", "MEM205"),
     Broken("accumulation.microbatches", 4, "SEM201"),

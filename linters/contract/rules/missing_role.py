@@ -32,7 +32,7 @@ from ....contracts.key import Key, format_key
 from ....contracts.load import LoadedContract
 from ....contracts.model import ROLE_NAMES, Role
 from ...rule import Rule
-from ..stages import batch_fields
+from ..stages import UNKNOWN, batch_fields
 from ..view import View
 
 
@@ -44,7 +44,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
     listed = format_key(next(iter(fields.values())).key[:-1])
     roles = {field.role for field in fields.values()}
     for key, said, wanted in _needs(view):
-        if not roles & set(wanted):
+        if not roles & {*wanted, UNKNOWN}:
             names = " or ".join(ROLE_NAMES[cast(Role, role)][0] for role in wanted)
             yield view.finding(
                 RULE,

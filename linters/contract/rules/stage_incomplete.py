@@ -34,7 +34,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
 from ...rule import Rule
-from ..stages import stages
+from ..stages import UNKNOWN, stages
 from ..view import View
 
 MAKES = {
@@ -53,7 +53,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         wanted = MAKES.get(stage.kind or "", ())
         if not wanted or stage.gives is None or (stage.kind == "pack" and not apart):
             continue
-        if not {field.role for field in stage.gives.values()} & set(wanted):
+        if not {field.role for field in stage.gives.values()} & {*wanted, UNKNOWN}:
             yield view.finding(
                 RULE,
                 (*stage.key, "output"),

@@ -40,7 +40,7 @@ from ....contracts.key import Key, format_key
 from ....contracts.load import LoadedContract
 from ....contracts.suggest import nearest
 from ...rule import Rule
-from ..stages import THE_BATCH, Stage, StageField, fields, known_sizes, spelled, stages
+from ..stages import THE_BATCH, UNKNOWN, Stage, StageField, fields, known_sizes, spelled, stages
 from ..view import View
 
 Fields = Mapping[str, StageField]
@@ -129,7 +129,8 @@ def _same(border: _Border, given: StageField, read: StageField) -> Iterable[Find
     if None not in (given.dtype, read.dtype) and given.dtype != read.dtype:
         message = f"{reads} as {read.dtype}, and {border.giver} gives {given.dtype}"
         yield border.finding(read.at("dtype"), message, str(given.dtype), str(read.dtype))
-    if given.name == read.name and None not in (given.role, read.role) and given.role != read.role:
+    roles = {given.role, read.role}
+    if given.name == read.name and len(roles) == 2 and not roles & {None, UNKNOWN}:
         message = f"{reads} as {_words(read.role)}, and {border.giver} gives {_words(given.role)}"
         yield border.finding(read.at("role"), message, str(given.role), str(read.role))
     if given.range and read.range and not (read.range[0] <= given.range[0] and given.range[1] <= read.range[1]):

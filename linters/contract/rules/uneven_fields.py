@@ -24,6 +24,7 @@ data: { fields: { tokens: { shape: [batch, sequence] }, loss_mask: { shape: [bat
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
@@ -39,21 +40,24 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
     told: set[tuple[str, tuple]] = set()
     for _, fields in given(view):
         shaped = [field for field in fields.values() if field.role in FOR_EACH_TOKEN and field.shape is not None]
+        sizes_of = {field.name: tuple(sizes.get(str(dim), dim) for dim in field.shape or ()) for field in shaped}
+        # What most say is right; of as many, what the tokens say.
         shaped.sort(key=lambda field: FOR_EACH_TOKEN.index(field.role or ""))
-        for field in shaped[1:]:
-            first, own = shaped[0].shape or (), field.shape or ()
-            if [sizes.get(str(dim), dim) for dim in first] == [sizes.get(str(dim), dim) for dim in own]:
+        most = Counter(sizes_of[field.name] for field in shaped).most_common(1)
+        like = next((field for field in shaped if sizes_of[field.name] == most[0][0]), None)
+        for field in shaped:
+            own = field.shape or ()
+            if like is None or sizes_of[field.name] == most[0][0] or (field.name, own) in told:
                 continue
-            if (field.name, own) not in told:
-                yield view.finding(
-                    RULE,
-                    field.at("shape"),
-                    f"{field.name} is {spelled(own)}, and {shaped[0].name} is {spelled(first)}",
-                    expected=spelled(first),
-                    found=spelled(own),
-                    help=f"it is taken for the {str(field.role).replace('_', ' ')}; if it is not, say its `role`",
-                )
             told.add((field.name, own))
+            yield view.finding(
+                RULE,
+                field.at("shape"),
+                f"{field.name} is {spelled(own)}, and {like.name} is {spelled(like.shape or ())}",
+                expected=spelled(like.shape or ()),
+                found=spelled(own),
+                help=f"it is taken for the {str(field.role).replace('_', ' ')}; if it is not, say its `role`",
+            )
 
 
 RULE = Rule(code="DAT013", name="uneven-fields", severity="error", evidence="contract", doc=__doc__ or "", check=check)

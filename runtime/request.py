@@ -59,6 +59,28 @@ class SemanticsRequest(Message):
     eps: float = 1e-8
 
 
+class KeptRequest(Message):
+    """What of a training run is kept on disk: its checkpoints in `folder`, every so many steps, the `last` and those of
+    multiples of `keep` stay. `contract`: digest of each section; `observations`: the section of that name."""
+
+    folder: str
+    every: int
+    last: int | None = None
+    keep: int | None = None
+    contract: dict[str, str] = {}
+    observations: dict[str, Any] | None = None
+
+
+class TrainRequest(Message):
+    """A run of the reference trainer: `axes` of the mesh, outermost first; `args`: those of `build`."""
+
+    target: str
+    axes: dict[str, int]
+    args: dict[str, Any]
+    steps: int
+    kept: KeptRequest | None = None
+
+
 class MeshRequest(Message):
     """The mesh to build over the target's devices: axis name -> size, outermost first."""
 

@@ -28,6 +28,45 @@ class RetentionSection(Section):
     every: int | None = Field(default=None, ge=1, description="Also every step that is a multiple of this.")
 
 
+class CadenceSection(Section):
+    """How often something is observed."""
+
+    every: int = Field(default=1, ge=1, description="Once in so many steps.")
+
+
+class MetricLinesSection(CadenceSection):
+    """Numbers of a step, as a line of `metrics.jsonl`."""
+
+    fields: list[str] = Field(
+        default_factory=lambda: ["loss", "grad_norm", "learning_rate", "tokens"],
+        min_length=1,
+        description="Names that every line has beside `step`.",
+    )
+
+
+class ValueStatisticsSection(CadenceSection):
+    """Norm, mean, extremes, NaN and infinities of each array, as `statistics-STEP.safetensors`."""
+
+    of: list[Path] = Field(
+        default_factory=lambda: ["params", "grads"],
+        min_length=1,
+        description="Trees whose arrays are looked at: `params`, `opt_state`, `grads`.",
+    )
+
+
+class ObservationsSection(Section):
+    """What a run leaves beside its checkpoints so that two runs can be compared."""
+
+    place: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.-]*$")] = Field(
+        default="observations", description="Folder beside the steps."
+    )
+    metrics: MetricLinesSection = Field(default_factory=MetricLinesSection, description="Numbers of each step.")
+    statistics: ValueStatisticsSection | None = Field(default=None, description="Statistics of values.")
+    batches: CadenceSection | None = Field(
+        default=None, description="Key batches, as `batch-STEP.safetensors`: what `batch check` and `inspect` read."
+    )
+
+
 class CheckpointSection(Section):
     """What a checkpoint is. Shapes and dtypes of parameters and slots follow from `model`, `dtypes`, `optimizer`."""
 
@@ -56,3 +95,6 @@ class CheckpointSection(Section):
         description="A step counts once its folder has its name; or (object stores) once commit_success.txt is in it.",
     )
     retention: RetentionSection | None = Field(default=None, description="Which steps stay.")
+    observations: ObservationsSection | None = Field(
+        default=None, description="What the run leaves beside its steps: numbers, statistics, key batches."
+    )

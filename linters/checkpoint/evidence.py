@@ -14,6 +14,7 @@ from ...contracts.model import CheckpointSection, Contract
 from ...contracts.pattern import path_pattern
 from ..rule import Rule
 from .facts import Checkpoint, Leaf
+from .observations import Observations
 from .promised import Promise, promised_leaves, promised_parameters, promised_slots
 from .slots import LIKE_PARAMETERS, Slot, slots_of
 
@@ -37,6 +38,8 @@ class CheckpointEvidence:
     checkpoint: Checkpoint
     loaded: LoadedContract | None = None
     digests: Digests | None = None
+    observations: Observations | None = None
+    """What the run left beside its steps; None where nobody looked."""
 
     @property
     def contract(self) -> Contract | None:
@@ -116,11 +119,13 @@ class CheckpointEvidence:
         yield from (item.named(path) for item in self.checkpoint.items if item.name)
 
     def finding(self, rule: Rule, message: str, *, subject: str, key: str | None = None, **fields: Any) -> Finding:
-        """A finding on the step; `file` is one in it, `key` the promise it breaks."""
+        """A finding on the step; `file` is one in it, `beside` one in the folder above, `key` the promise it breaks."""
         if key is not None and self.loaded is not None:
             fields["evidence"] = (*fields.pop("evidence", ()), f"promised at {self.loaded.place(key)} {key}")
         folder = [self.checkpoint.step.folder] if self.checkpoint.steps else []
-        place = "/".join([self.checkpoint.path, *folder, *filter(None, [fields.pop("file", "")])])
+        beside = fields.pop("beside", None)
+        inside = [*folder, fields.pop("file", "")] if beside is None else [beside]
+        place = "/".join(filter(None, [self.checkpoint.path, *inside]))
         return rule.finding(message, subject=subject, key=key, location=Location(place), **fields)
 
 

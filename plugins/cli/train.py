@@ -16,6 +16,13 @@ from .options import python_option, record_option
 @click.option("--every", type=click.IntRange(min=1), default=10, show_default=True, help="Print every so many steps.")
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="json: one object a line.")
 @record_option
+@click.option(
+    "--checkpoints",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Save there, and take up what is committed there. The contract's `checkpoint` says what else is left.",
+)
+@click.option("--save-every", type=click.IntRange(min=1), metavar="N", help="Save every so many steps, and at the end.")
 @python_option
 def command(
     contract: str,
@@ -24,6 +31,8 @@ def command(
     every: int,
     form: str,
     record: bool,
+    checkpoints: str | None,
+    save_every: int | None,
     python: str | None,
 ) -> None:
     """Run the reference trainer that CONTRACT names, on a small synthetic language of known entropy."""
@@ -39,11 +48,18 @@ def command(
     def say(line: str) -> None:
         click.echo(folded(f"contract-lint: {line}", "  "), err=True)
 
-    rows = Timed(train(contract, target=target, steps=steps, python=python, say=say))
+    if save_every is not None and checkpoints is None:
+        raise click.UsageError("--save-every needs --checkpoints")
+    run = train(
+        contract, target=target, steps=steps, checkpoints=checkpoints, save_every=save_every, python=python, say=say
+    )
+    rows = Timed(run)
     for row in rows:
         last = row.get("step") == steps - 1
         if form == "json":
             click.echo(json.dumps(row))
+        elif "taken_up" in row:
+            click.echo(f"taken up behind step {row['taken_up']:,} of {checkpoints}")
         elif "entropy" in row:
             click.echo(
                 f"entropy {row['entropy']:.4f} nats for each token, excess of the last tenth {row['excess']:.4f}"
@@ -51,6 +67,9 @@ def command(
         elif row["step"] % every == 0 or last:
             click.echo(f"step {row['step']:>6,}  loss {row['loss']:.4f}  grad norm {row['grad_norm']:.3g}")
     metrics = rows.metrics()
+    if "loss" not in metrics:
+        say(f"{steps:,} steps are finished already: nothing was left to do")
+        return
     if form == "text" and SECONDS in metrics:
         click.echo(times(metrics[SECONDS]))
     if record:

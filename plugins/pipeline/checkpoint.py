@@ -9,9 +9,11 @@ from ...contracts.data_manifest import DataManifest, read_manifest
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.load import LoadedContract, load_contract
+from ...contracts.model import CheckpointSection
 from ...linters.checkpoint.evidence import CheckpointEvidence, Digests
 from ...linters.checkpoint.facts import Checkpoint
 from ...linters.checkpoint.judge import judge_checkpoint
+from ...linters.checkpoint.observations import Observations, read_observations
 from ...linters.checkpoint.read import read_checkpoint
 from ...linters.data.tree import build_manifest
 from .report import FailOn, Report, report
@@ -43,7 +45,7 @@ def check_checkpoint(
     compared = None
     if digests is not None:
         compared = Digests(digests, read_manifest(digests), _digests(checkpoint, [Path(digests)], on_progress))
-    evidence = CheckpointEvidence(checkpoint, loaded, compared)
+    evidence = CheckpointEvidence(checkpoint, loaded, compared, _observed(checkpoint, section))
     return report(
         selected(judge_checkpoint(evidence), select, ignore),
         verb=VERB,
@@ -68,6 +70,13 @@ def _digests(checkpoint: Checkpoint, without: Sequence[Path], on_progress: Told 
     if folder.is_file():
         raise ContractLintError("is a file, and digests are of a folder", Location(checkpoint.path), "name its folder")
     return build_manifest(folder, lenient=True, without=without, on_progress=on_progress)
+
+
+def _observed(checkpoint: Checkpoint, section: CheckpointSection | None) -> Observations | None:
+    """What the run left beside its steps, where that is promised and a folder of steps was named."""
+    if section is None or section.observations is None or not checkpoint.steps:
+        return None
+    return read_observations(checkpoint.path, section.observations.place)
 
 
 def _contract(path: str) -> LoadedContract:
@@ -104,4 +113,11 @@ def _proof(evidence: CheckpointEvidence) -> str:
         parts.append("slots " + ", ".join(covered))
     elif evidence.root is None:
         parts.append("no parameters told from the rest")
+    if evidence.section.observations is not None:
+        seen = evidence.observations
+        lines = f"{len(seen.lines):,} line{'s' * (len(seen.lines) != 1)} of metrics" if seen is not None else ""
+        files = f", {len(seen.files):,} files" if seen is not None and seen.files else ""
+        parts.append(
+            f"observed: {lines}{files}" if seen is not None else "observations not looked at: one step was named"
+        )
     return "; ".join(parts)

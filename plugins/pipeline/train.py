@@ -12,9 +12,11 @@ from typing import Any
 
 from ...contracts.errors import ContractLintError
 from ...contracts.load import LoadedContract, load_contract
+from ...contracts.record import section_digests
 from ...runtime.folders import temporary_folder
 from ...runtime.guarded import Guarded
 from ...runtime.launch import child_environment
+from ...runtime.request import KeptRequest, TrainRequest
 from .targets import chosen_targets, note_options, require_jax
 
 ENTRY = "contract_lint.runtime.trainer:build"
@@ -26,11 +28,16 @@ def train(
     *,
     target: str | None = None,
     steps: int,
+    checkpoints: str | None = None,
+    save_every: int | None = None,
     python: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Train for `steps` steps and yield the metrics of each: `step`, `loss` (nats a token), `grad_norm`, `tokens`.
+    """Train until `steps` steps are finished; yield the metrics of each: `step`, `loss` (nats a token), `grad_norm`,
+    `tokens`.
 
+    `checkpoints`: the folder that the state is saved in every `save_every` steps (default: at the end alone), with the
+    observations that the contract promises; what is committed there is taken up first, and told as `{"taken_up": N}`.
     At the end come `entropy` (of the synthetic language) and `excess` (mean of the last tenth of losses above it).
     `say` is told which compiler options of this process are left out.
     Raises ContractLintError for a contract whose step is not the reference trainer, settings that do not fit, and a
@@ -38,13 +45,19 @@ def train(
     """
     loaded = load_contract(Path(path)).readable()
     name = chosen_targets(loaded, () if target is None else (target,))[0]
-    request = {"target": name, "axes": _axes(loaded, name), "args": _arguments(loaded), "steps": steps}
+    request = TrainRequest(
+        target=name,
+        axes=_axes(loaded, name),
+        args=_arguments(loaded),
+        steps=steps,
+        kept=_kept(loaded, checkpoints, save_every or steps),
+    )
     require_jax(python)
     note_options(say, own_step=False)
     with temporary_folder() as folder, open(folder / "stderr", "w+", errors="replace") as stderr:
         streams = {"stdout": subprocess.PIPE, "stderr": stderr, "text": True}
         try:
-            child = Guarded(MODULE, [json.dumps(request)], folder, child_environment(name), python, **streams)
+            child = Guarded(MODULE, [request.model_dump_json()], folder, child_environment(name), python, **streams)
         except OSError as error:
             raise ContractLintError(f"cannot start {python or sys.executable}: {error.strerror}") from None
         try:
@@ -70,6 +83,23 @@ def _arguments(loaded: LoadedContract) -> dict[str, Any]:
         f"no step of this contract is the reference trainer: {entries}",
         loaded.place("step"),
         f"`train` runs `entry: {ENTRY}`; train your own step with your own loop",
+    )
+
+
+def _kept(loaded: LoadedContract, folder: str | None, every: int) -> KeptRequest | None:
+    contract = loaded.contract
+    if folder is None or contract is None:
+        return None
+    section = contract.checkpoint
+    retention = section.retention if section is not None else None
+    observations = section.observations if section is not None else None
+    return KeptRequest(
+        folder=str(Path(folder).absolute()),
+        every=every,
+        last=retention.last if retention is not None else None,
+        keep=retention.every if retention is not None else None,
+        contract=section_digests(contract.as_json()),
+        observations=observations.model_dump(mode="json") if observations is not None else None,
     )
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-_LEFT_OUT = frozenset({"_parent_length", "_default_seed", "_transform_name", "_source_name", "_record_metrics"})
+_LEFT_OUT = frozenset(
+    {"_parent_length", "_default_seed", "_transform_name", "_source_name", "_record_metrics", "_has_child"}
+)
 _ENDLESS = 1 << 40
 _DEPTH = 64
 

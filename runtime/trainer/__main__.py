@@ -1,8 +1,8 @@
 """`python -m contract_lint.runtime.trainer REQUEST`: train on one target's devices and print the metrics of each step.
 
-REQUEST is a JSON object: `target` (`cpu:8`), `axes` (mesh axis -> size, outermost first), `args` (those of `build`) and
-`steps`. One JSON object a step goes to standard output, `{"step", "loss", "grad_norm", "tokens"}`, then one with
-`{"entropy", "excess"}`, in nats for each token. Settings that do not fit end with exit code 2 and a sentence.
+REQUEST is a TrainRequest as JSON. One JSON object a step goes to standard output, `{"step", "loss", "grad_norm",
+"tokens"}`, then one with `{"entropy", "excess"}`, in nats for each token; before them `{"taken_up": STEPS}` where the
+run was taken up from a checkpoint. Settings that do not fit end with exit code 2 and a sentence.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import sys
 from typing import Any
 
 from ...contracts.errors import ContractLintError
+from ...contracts.model.checkpoint import ObservationsSection
+from ..request import TrainRequest
 from ..targets import target
 
 
-def main(request: dict[str, Any]) -> int:
+def main(request: TrainRequest) -> int:
     """Train; the exit code."""
-    chosen = target(request["target"])
+    chosen = target(request.target)
     try:
         chosen.require()
     except ContractLintError as error:
@@ -34,14 +36,36 @@ def main(request: dict[str, Any]) -> int:
         print(json.dumps({"step": index} | {name: float(value) for name, value in metrics.items()}), flush=True)
 
     try:
-        step = build(make_mesh(MeshRequest(axes=request["axes"]), chosen), **request["args"])
-    except (StepFailure, ValueError, TypeError) as error:
-        print(error, file=sys.stderr)
+        step = build(make_mesh(MeshRequest(axes=request.axes), chosen), **request.args)
+        checkpoints, observer = _kept(step, request)
+        taken_up = checkpoints.latest if checkpoints is not None else None
+        if taken_up is not None:
+            print(json.dumps({"taken_up": taken_up}), flush=True)
+        every = request.kept.every if request.kept is not None else 1
+        run = train(step, request.steps, show, checkpoints, every, observer)
+    except (StepFailure, ValueError, TypeError, OSError, ImportError) as error:
+        print(" ".join(str(error).split()), file=sys.stderr)
         return 2
-    run = train(step, request["steps"], show)
-    print(json.dumps({"entropy": ENTROPY, "excess": run.excess}))
+    if len(run.losses):
+        print(json.dumps({"entropy": ENTROPY, "excess": run.excess}))
     return 0
 
 
+def _kept(step: Any, request: TrainRequest) -> tuple[Any, Any]:
+    """The checkpoints and the observer that were asked for."""
+    kept = request.kept
+    if kept is None:
+        return None, None
+    from .checkpoint import Checkpoints
+
+    checkpoints = Checkpoints(step, kept.folder, kept.contract, kept.last, kept.keep)
+    if kept.observations is None:
+        return checkpoints, None
+    from .observe import Observer
+
+    section = ObservationsSection.model_validate(kept.observations)
+    return checkpoints, Observer(step, kept.folder, section, kept.contract)
+
+
 if __name__ == "__main__":
-    sys.exit(main(json.loads(sys.argv[1])))
+    sys.exit(main(TrainRequest.model_validate_json(sys.argv[1])))

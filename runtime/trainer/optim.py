@@ -17,12 +17,30 @@ from .model import Params
 
 def transformation(cfg: TrainerConfig) -> optax.GradientTransformation:
     """The optax chain of the configuration. Norm scales are not decayed. Clipping is not in it: see `clip`."""
-    rate: Any = optax.linear_schedule(0.0, cfg.learning_rate, cfg.warmup) if cfg.warmup else cfg.learning_rate
+    rate = schedule(cfg)
     if cfg.optimizer == "adamw":
         return optax.adamw(rate, b1=0.9, b2=0.95, weight_decay=cfg.weight_decay, mask=decayed)
     if cfg.optimizer == "adam":
         return optax.adam(rate, b1=0.9, b2=0.95)
     return optax.sgd(rate, momentum=0.9 if cfg.optimizer == "momentum" else None)
+
+
+def schedule(cfg: TrainerConfig) -> Any:
+    """The learning rate: a number, or a function of the count of finished steps."""
+    return optax.linear_schedule(0.0, cfg.learning_rate, cfg.warmup) if cfg.warmup else cfg.learning_rate
+
+
+def learning_rate(cfg: TrainerConfig, steps: int) -> float:
+    """The rate that the step behind `steps` finished ones uses, as the float32 it is."""
+    rate = schedule(cfg)
+    return float(jnp.float32(rate(jnp.int32(steps)) if callable(rate) else rate))
+
+
+def described(cfg: TrainerConfig, steps: int) -> dict[str, Any]:
+    """The schedule behind `steps` finished steps as JSON values: its parameters, its count, the next rate."""
+    kind = "linear" if cfg.warmup else "constant"
+    rate = learning_rate(cfg, steps)
+    return {"kind": kind, "peak": cfg.learning_rate, "warmup": cfg.warmup, "count": steps, "rate": rate}
 
 
 def decayed(params: Params) -> Any:

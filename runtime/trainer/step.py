@@ -119,7 +119,10 @@ class TrainStep:
     def batch(self, index: int) -> Batch:
         """Batch `index` of the synthetic language, on the devices."""
         make = self.language.packed if self.cfg.packed else self.language.batch
-        values = make(index, self.cfg.batch, self.cfg.sequence)
+        return self.on_devices(make(index, self.cfg.batch, self.cfg.sequence))
+
+    def on_devices(self, values: Batch) -> Batch:
+        """A whole batch put where the step takes it."""
         return {name: jax.device_put(value, self.args[1][name].sharding) for name, value in values.items()}
 
     def init(self, key: jax.Array) -> TrainState:

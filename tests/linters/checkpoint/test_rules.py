@@ -12,10 +12,14 @@ import pytest
 from contract_lint.contracts.data_manifest import DataFile, DataManifest
 from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import load_contract
+from contract_lint.contracts.model import Contract
+from contract_lint.contracts.record import section_digests
 from contract_lint.linters.checkpoint.evidence import CheckpointEvidence, Digests
 from contract_lint.linters.checkpoint.facts import Checkpoint, Hole, Item, Leaf, Step
 from contract_lint.linters.checkpoint.judge import judge_checkpoint
+from contract_lint.linters.checkpoint.observations import Line, Observations
 from contract_lint.linters.registry import builtin_rules
+from ruamel.yaml import YAML
 
 HEAD = """\
 contract: 1
@@ -60,6 +64,29 @@ LATER = Step("300.orbax-checkpoint-tmp", 300, "temporary", "its save has not end
 EARLIER = Step("100.orbax-checkpoint-tmp-7", 100, "temporary", "its save has not ended")
 LISTED = DataManifest((DataFile("a", "shard", 1, "sha256:" + hashlib.sha256(b"a").hexdigest(), None),), None)
 OTHER = DataManifest((replace(LISTED.files[0], sha256="sha256:" + "0" * 64),), None)
+
+OBSERVED = "{ observations: { metrics: { every: 100, fields: [loss] } } }"
+SEEN = Observations(
+    "observations",
+    "run/observations",
+    {"schema": 1},
+    tuple(Line(number, 100 * number, {"step": 100 * number, "loss": 0.5}) for number in (1, 2)),
+)
+CUT = Item("", "safetensors", {"params/w": Leaf("params/w")}, (Hole("cut", "params/w", "its bytes end at 8", "x"),))
+WHOLE = replace(CUT, holes=())
+STATISTICS = "{ observations: { metrics: { every: 200, fields: [loss] }, statistics: { every: 200, of: [params] } } }"
+
+
+def under() -> dict[str, str]:
+    return section_digests(Contract.model_validate(YAML(typ="safe").load(HEAD)).as_json())
+
+
+UNDER = under()
+
+
+def seen(**change: Any) -> Change:
+    return {"section": change.pop("section", OBSERVED), "observations": replace(SEEN, **change)}
+
 
 # Rule -> what is wrong, what is said, and the twin: facts of the step, its item, and the section `checkpoint`.
 CASES: list[tuple[str, Change, str, Change]] = [
@@ -177,6 +204,46 @@ CASES: list[tuple[str, Change, str, Change]] = [
         "a has another content",
         {"digests": Digests("d.json", LISTED, LISTED)},
     ),
+    ("CKP614", seen(folder=None), "the run has no folder observations", seen()),
+    ("CKP614", seen(config=None), "config.json is not there", seen()),
+    ("CKP614", seen(lines=SEEN.lines[1:]), "1 step of 2 has no line in metrics.jsonl (first: step 100)", seen()),
+    (
+        "CKP614",
+        seen(lines=(SEEN.lines[0], Line(2, 200, {"loss": None}))),
+        "`loss` is no number in 1 line of metrics.jsonl (first: line 2, step 200)",
+        seen(lines=(SEEN.lines[0], Line(2, 200, {"loss": "nan"}))),
+    ),
+    (
+        "CKP614",
+        seen(section=STATISTICS),
+        "1 file of 1 is not there (first: statistics-00000200.safetensors)",
+        seen(section=STATISTICS, files={("statistics", 200): WHOLE}),
+    ),
+    (
+        "CKP614",
+        seen(section=STATISTICS, files={("statistics", 200): CUT}),
+        "statistics-00000200.safetensors is cut: params/w: its bytes end at 8",
+        seen(section=STATISTICS, files={("statistics", 200): WHOLE}),
+    ),
+    (
+        "CKP614",
+        seen(section=STATISTICS.replace("[params]", "[grads]"), files={("statistics", 200): WHOLE}),
+        "statistics-00000200.safetensors has no array of `grads`",
+        seen(section=STATISTICS, files={("statistics", 200): WHOLE}),
+    ),
+    (
+        "CKP615",
+        seen(lines=(*SEEN.lines, Line(3, 200, {"step": 200, "loss": 0.25}))),
+        "step 200 was done twice and gave another `loss`: 0.5 in line 2 of metrics.jsonl, 0.25 in line 3",
+        seen(lines=(*SEEN.lines, Line(3, 200, {"step": 200, "loss": 0.5}))),
+    ),
+    ("CKP615", seen(config={"schema": 2}), "its schema is 2, known is 1", seen()),
+    (
+        "CKP615",
+        seen(config={"schema": 1, "contract": {**UNDER, "dtypes": "sha256:0"}}),
+        "the run was made under another contract: 1 section changed since (dtypes)",
+        seen(config={"schema": 1, "contract": {**UNDER, "targets": "sha256:0"}}),
+    ),
 ]
 
 
@@ -189,9 +256,9 @@ def judged(folder: Path, change: Change) -> list[Finding]:
     assert loaded.contract is not None, loaded.findings
     item = Item("state", "ocdbt", tree())
     item = replace(item, **{name: change.pop(name) for name in ("leaves", "holes", "unlisted") if name in change})
-    digests = change.pop("digests", None)
+    digests, observations = change.pop("digests", None), change.pop("observations", None)
     checkpoint = Checkpoint("run", STEPS[1], (item,), (), {"state/_METADATA": 1}, STEPS)
-    return judge_checkpoint(CheckpointEvidence(replace(checkpoint, **change), loaded, digests))
+    return judge_checkpoint(CheckpointEvidence(replace(checkpoint, **change), loaded, digests, observations))
 
 
 @pytest.mark.parametrize(("code", "bad", "said", "good"), CASES)

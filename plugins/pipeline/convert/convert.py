@@ -131,7 +131,10 @@ def _names(checkpoint: Checkpoint, rules: tuple[MappingRule, ...] | None) -> Map
     names = mapped([*checkpoint.arrays, *others], rules, checkpoint.path)
     kept = [path for path in others if path in names.names]
     if kept:
-        help = "leave it out with `{ from: PATH, drop: true }` in a mapping, and keep it elsewhere"
+        help = (
+            f'leave it out by a mapping, `{{ from: "{kept[0]}", drop: true }}`, and keep what is behind it with '
+            '`{ from: "**", to: "**" }`'
+        )
         raise ContractLintError(f"no array is in {in_a_line(kept, _SHOWN)}", Location(checkpoint.path), help)
     if not names.names:
         raise ContractLintError("there is no array to convert", Location(checkpoint.path))

@@ -71,6 +71,8 @@ def acceptance(rule: Rule) -> tuple[str, str]:
         return "To leave it out:", f"contract-lint batch manifest check DIR --ignore {rule.code}"
     if rule.evidence == "checkpoint":
         return "To leave it out:", f"contract-lint checkpoint check PATH --ignore {rule.code}"
+    if rule.evidence == "record":
+        return "To leave it out:", f"contract-lint record verify RECORD --ignore {rule.code}"
     return "To accept one in a contract:", f"deviations: [{{rule: {rule.code}, match: {{...}}, reason: ...}}]"
 
 

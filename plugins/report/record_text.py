@@ -70,10 +70,11 @@ def metrics_table(metrics: dict[str, Metric]) -> Table:
 
 
 def number(value: float | None) -> str:
-    """At most six digits; whole numbers whole."""
+    """Five digits behind zeros; whole numbers, and large ones, whole."""
     if value is None:
         return "-"
-    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e12 else f"{value:.5g}"
+    whole = abs(value) < 1e12 and (abs(value) >= 1e4 or value == round(value))
+    return f"{value:,.0f}" if whole else f"{value:.5g}"
 
 
 def short(digest: str) -> str:

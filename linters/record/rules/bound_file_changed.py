@@ -11,13 +11,13 @@ wrote over, a checkpoint whose shards were swapped.
 ```sh
 contract-lint record create small.contract.yaml --metrics metrics.jsonl
 echo '{"loss": 0.1}' >> metrics.jsonl
-contract-lint record verify small.*.record.json
+contract-lint record verify latest
 ```
 
 ## Use instead
 ```sh
 contract-lint record create small.contract.yaml --metrics metrics.jsonl
-contract-lint record verify small.*.record.json
+contract-lint record verify latest
 ```
 
 ## References

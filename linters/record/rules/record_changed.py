@@ -9,8 +9,8 @@ A number that was edited by hand, or a byte that flipped in a copy, is no result
 
 ## Example
 ```sh
-sed -i 's/"pass"/"fail"/' small.*.record.json
-contract-lint record verify small.*.record.json
+sed -i 's/"fail"/"pass"/' .contract-lint/records/small.*.record.json
+contract-lint record verify latest
 ```
 
 ## Use instead

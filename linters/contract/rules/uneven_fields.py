@@ -15,7 +15,8 @@ data: { fields: { tokens: { shape: [batch, sequence] }, loss_mask: { shape: [bat
 
 ## Use instead
 ```yaml
-data: { fields: { tokens: { shape: [batch, sequence] }, loss_mask: { shape: [batch, sequence] } } }
+data:
+  fields: { tokens: { shape: [batch, sequence] }, loss_mask: { shape: [batch, sequence] } }
 ```
 
 ## References

@@ -2,7 +2,8 @@
 
 XLA prints no buffer assignment with its text. These are its rules (xla/service: hlo_dataflow_analysis, hlo_live_range,
 buffer_assignment, heap_simulator), applied to the schedule: `values` says which instructions hold one value, `ranges`
-how long each lives and which must share memory, `sharing` which may, `assign` what is put where.
+how long each lives and which must share memory (`in_place`), `sharing` and `fusions` which may, `assign` what is put
+where.
 """
 
 from .assign import assigned

@@ -31,7 +31,7 @@ def assigned(module: HloModule, ids: Ids, backend: Backend) -> BufferAssignment:
     """
     schedule = Schedule(module)
     values = Values(schedule)
-    groups = [group for group in live_groups(module, schedule, values) if group.size]
+    groups = [group for group in live_groups(module, schedule, values, backend) if group.size]
     made = BufferAssignment({}, [], [], {})
     numbers = {value: number for number, value in enumerate((v for g in groups for v in g.values), 1)}
     for value, number in numbers.items():
@@ -43,13 +43,11 @@ def assigned(module: HloModule, ids: Ids, backend: Backend) -> BufferAssignment:
             made.last_uses[number] = last.computation.name, last.name
     standing, rest = _standing(groups)
     heap: dict[int, list[Group]] = {}
-    for group in _reusing(
-        standing, rest, schedule.post_order(), partial(may_touch, values, in_place_sums=backend != "cpu")
-    ):
+    for group in _reusing(standing, rest, schedule.post_order(), partial(may_touch, values, backend=backend)):
         heap.setdefault(group.space, []).append(group)
     made.allocations = [_allocation(index, groups, numbers) for index, groups in enumerate(standing)]
     for space, found in sorted(heap.items()):
-        done = _Heap(schedule, numbers, backend != "cpu").run(found)
+        done = _Heap(schedule, numbers, backend).run(found)
         made.traces.append(HeapTrace(done.events, True))
         temporary = Allocation(len(made.allocations), done.peak, color=space)
         temporary.assigned = [(numbers[value], 0, value.size) for group in found for value in group.values]
@@ -127,10 +125,10 @@ def _in_turn(value: Value) -> tuple[int, int, Index]:
 class _Heap:
     """One memory space along the schedule: values take memory where they begin and give it back after they end."""
 
-    def __init__(self, schedule: Schedule, numbers: dict[Value, int], in_place_sums: bool) -> None:
+    def __init__(self, schedule: Schedule, numbers: dict[Value, int], backend: Backend) -> None:
         self.schedule = schedule
         self.numbers = numbers
-        self.in_place_sums = in_place_sums
+        self.backend: Backend = backend
         self.events: list[HeapEvent] = []
         self.group_of: dict[Value, Group] = {}
         self.owner: dict[Group, Value] = {}
@@ -182,7 +180,7 @@ class _Heap:
             owner = self.owner.get(self.group_of[operand])
             if owner is None or self.living.get(owner) != {operand}:
                 continue
-            if may_overwrite(value, operand, self.in_place_sums):
+            if may_overwrite(value, operand, self.backend):
                 return operand
         return None
 

@@ -6,18 +6,18 @@ memory, as do the results of branches, an argument given up for a result, and wh
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ..backend import Backend
 from ..instruction import Instruction
 from ..module import HloModule
+from .in_place import InPlace, aliases
 from .schedule import Schedule, condition_and_body
-from .values import Index, Value, Values, leaves
+from .values import Value, Values, leaves
 
-_ALIAS = re.compile(r"\{([\d, ]*)\}\s*:\s*\((\d{1,9}),\s*\{([\d, ]*)\}")
-_RUNS_NO_USE = frozenset(("get-tuple-element", "tuple", "domain"))
+_RUNS_NO_USE = frozenset(("get-tuple-element", "tuple", "domain", "call"))
 """These hand on what they read without reading it."""
 
 Interval = tuple[int, int]
@@ -45,7 +45,7 @@ class Group:
 
     @property
     def is_constant(self) -> bool:
-        return all(value.instruction.opcode == "constant" for value in self.values)
+        return all(map(_is_constant, self.values))
 
     def interferes(self, other: Group, may_touch: Callable[[Value, Value], bool]) -> bool:
         """Whether both live at some position.
@@ -92,7 +92,7 @@ class _Sets:
                 self._leader[b] = a
 
 
-def live_groups(module: HloModule, schedule: Schedule, values: Values) -> list[Group]:
+def live_groups(module: HloModule, schedule: Schedule, values: Values, backend: Backend) -> list[Group]:
     """Every value that gets memory, in groups, by the position at which each begins."""
     sets = _Sets()
     _define(schedule, values)
@@ -102,12 +102,32 @@ def live_groups(module: HloModule, schedule: Schedule, values: Values) -> list[G
             _loop(instruction, schedule, values, sets)
         elif instruction.opcode == "conditional":
             _branches(instruction, schedule, values, sets)
-        elif instruction.opcode in ("fusion", "custom-call"):
-            for result, number, index in _aliases(instruction.attributes.get("output_to_operand_aliasing", "")):
-                if number < len(instruction.operands):
-                    sets.join(values.of(instruction, result), values.of(instruction.operands[number], index))
     given_up = _entry(module, schedule, values, sets)
+    _written_over(module, schedule, values, sets, backend, given_up)
     return _grouped(module, schedule, values, sets, given_up)
+
+
+def _written_over(
+    module: HloModule, schedule: Schedule, values: Values, sets: _Sets, backend: Backend, given_up: set[Value]
+) -> None:
+    """Joins what is written in place with what it is written over.
+
+    XLA copies first what is needed later; in a text made by hand, what is needed later keeps its memory.
+    """
+    over = InPlace(backend)
+    for at, instruction in enumerate(schedule.order):
+        for result, number, index in over.of(instruction):
+            if number >= len(instruction.operands):
+                continue
+            before, after = values.of(instruction.operands[number], index), values.of(instruction, result)
+            if before is None or before.end > at or _is_constant(before):
+                continue
+            if before in given_up or not _is_argument(before, module):
+                sets.join(before, after)
+
+
+def _is_constant(value: Value) -> bool:
+    return value.instruction.opcode == "constant"
 
 
 def _define(schedule: Schedule, values: Values) -> None:
@@ -166,7 +186,7 @@ def _entry(module: HloModule, schedule: Schedule, values: Values, sets: _Sets) -
     """Marks what the program returns; the arguments whose memory results take over."""
     entry = module.entry
     given_up: set[Value] = set()
-    for result, number, index in _aliases(module.attributes.get("input_output_alias", "")):
+    for result, number, index in aliases(module.attributes.get("input_output_alias", "")):
         parameters = entry.parameters
         argument = values.of(parameters[number], index) if number < len(parameters) else None
         returned = values.of(entry.root, result)
@@ -219,13 +239,3 @@ def _merged(values: list[Value]) -> list[Interval]:
         else:
             found.append((value.start, value.end))
     return found
-
-
-def _aliases(text: str) -> Iterator[tuple[Index, int, Index]]:
-    """`{1}: (0, {}, may-alias)` as (index of the result, number of the operand or parameter, index in it)."""
-    for result, number, index in _ALIAS.findall(text):
-        yield _index(result), int(number), _index(index)
-
-
-def _index(text: str) -> Index:
-    return tuple(int(part) for part in text.split(",") if part.strip())

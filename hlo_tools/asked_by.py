@@ -16,9 +16,14 @@ and has its metadata. Its line is taken
 Everywhere else the line that made the value stands, one for all that read it. Sums are no such moves: their operand is
 the partial result of the instruction they complete. Nor is a scheduled program of use, where readers are fusions of
 many lines.
+
+A collective that has no line at all (a compiler added it, or a paste lost it) stands at that of the value it moves, or
+else of what reads it, looked at through other forms of the same value.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from .instruction import Instruction
 
@@ -27,7 +32,35 @@ _PLACEMENTS = frozenset(("sharding_constraint", "reshard", "mesh_cast"))
 _MOVES = frozenset(("all-gather", "all-to-all", "collective-permute"))
 _MARK = "is_spmd_generated"
 _FORMS = frozenset(("reshape", "bitcast", "copy", "get-tuple-element"))
+_SAME_VALUE = _FORMS | {"convert", "transpose"}
 _MAX_STEPS = 16
+
+
+def beside(collective: Instruction, tells: Callable[[Instruction], bool]) -> Instruction | None:
+    """The nearest maker of the value that a collective moves, or else reader of it, that tells something."""
+    return _first(collective, tells, _maker) or _first(collective, tells, _first_reader)
+
+
+def _first(
+    at: Instruction, tells: Callable[[Instruction], bool], following: Callable[[Instruction], Instruction | None]
+) -> Instruction | None:
+    for _ in range(_MAX_STEPS):
+        found = following(at)
+        if found is None or tells(found):
+            return found
+        if found.opcode not in _SAME_VALUE:
+            return None
+        at = found
+    return None
+
+
+def _maker(instruction: Instruction) -> Instruction | None:
+    return instruction.operands[0] if instruction.operands else None
+
+
+def _first_reader(instruction: Instruction) -> Instruction | None:
+    readers = instruction.users
+    return readers[0] if readers else None
 
 
 class AskedBy:

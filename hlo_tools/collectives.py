@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..contracts.manifest import Frame, MeshFact
-from .asked_by import AskedBy
+from .asked_by import AskedBy, beside
 from .async_fusions import mark, without_copies
 from .flow import WRAPPERS
 from .frames import user_frame
@@ -231,6 +231,11 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
         run = runs.of(instruction.computation)
         carrier = called_async.get(instruction.computation.name)
         frames = asked_by.of(instruction).frames or (carrier.frames if carrier else [])
+        if not frames and (told := beside(carrier or instruction, lambda each: bool(each.frames))) is not None:
+            frames = told.frames
+        scope = instruction.op_name or (carrier.op_name if carrier else "")
+        if not scope and (told := beside(carrier or instruction, lambda each: bool(each.op_name))) is not None:
+            scope = told.op_name
         place = user_frame(frames)
         rows.append(
             Collective(
@@ -251,7 +256,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
                 channel_id=instruction.channel_id,
                 loop_depth=run.depth,
                 source=f"{place.path}:{place.line}" if place else None,
-                scope=instruction.op_name or (carrier.op_name if carrier else ""),
+                scope=scope,
                 computation=instruction.computation.name,
                 order=order,
                 frames=frames,

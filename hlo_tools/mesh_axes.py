@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from math import prod
 from typing import Literal
 
@@ -63,6 +64,23 @@ def _axes_of(groups: Groups, axes: tuple[tuple[str, int], ...]) -> Axes:
             found.append(name if whole else f"{name}:({sizes[axis] // (stride * count)}){count}")
     expected = _groups_over(spans, sizes)
     return tuple(found) if canonical_groups(groups) == canonical_groups(expected) else "irregular"
+
+
+def likely_sizes(all_groups: Iterable[Groups], devices: int) -> tuple[int, ...]:
+    """Sizes of axes, outermost first, that these groups are products of; one axis where they do not fit together.
+
+    Every group of evenly spaced devices cuts the flat numbers at its stride and at its end.
+    """
+    cuts = {1, devices}
+    for groups in all_groups:
+        pieces = _pieces(sorted(next((group for group in groups if 0 in group), ())), devices)
+        if pieces is None:
+            return (devices,)
+        cuts.update(cut for stride, count in pieces for cut in (stride, stride * count))
+    ordered = sorted(cuts, reverse=True)
+    if any(larger % smaller for larger, smaller in pairwise(ordered)):
+        return (devices,)
+    return tuple(larger // smaller for larger, smaller in pairwise(ordered)) or (devices,)
 
 
 def _coordinates(device: int, sizes: Sequence[int]) -> tuple[int, ...]:

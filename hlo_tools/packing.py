@@ -90,8 +90,9 @@ def _place(blocks: list[_Block], alignment: int) -> tuple[int, dict[int, int]]:
     top = 0
     for number, block in enumerate(blocks):
         at, best, hole = 0, -1, 0
+        first, last = block.lives[0][0], block.lives[-1][1]
         for begin, end, _, other in placed:
-            if end <= at or not block.meets(other):
+            if end <= at or other.lives[-1][1] < first or last < other.lives[0][0] or not block.meets(other):
                 continue
             if begin - at >= block.size and (best < 0 or begin - at < hole):
                 best, hole = at, begin - at

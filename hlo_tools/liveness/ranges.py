@@ -7,7 +7,7 @@ memory, as do the results of branches, an argument given up for a result, and wh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ..backend import Backend
@@ -30,14 +30,12 @@ class Group:
     values: list[Value]
     argument: Value | None
     intervals: list[Interval]
+    size: int = field(init=False)
+    space: int = field(init=False)
 
-    @property
-    def size(self) -> int:
-        return max(value.size for value in self.values)
-
-    @property
-    def space(self) -> int:
-        return max(value.space for value in self.values)
+    def __post_init__(self) -> None:
+        self.size = max(value.size for value in self.values)
+        self.space = max(value.space for value in self.values)
 
     @property
     def live_out(self) -> bool:

@@ -45,6 +45,14 @@ def place_of(row: Collective) -> Location | None:
     return place_at(frame_of(row)) or (row.instruction.location if row.instruction else None)
 
 
+def line_of(row: Collective) -> str:
+    """`at train.py:53`, the line of Python that asked for it; else where it stands in the dump, if that has lines."""
+    if row.source is not None:
+        return f"at {row.source}"
+    place = row.instruction.location if row.instruction is not None else None
+    return f"on line {place.line} of the dump" if place is not None and place.line is not None else "without a line"
+
+
 def place_of_instruction(instruction: Instruction) -> Location | None:
     """The line of Python it comes from; else where it stands in the dump."""
     return place_at(user_frame(instruction.frames)) or instruction.location

@@ -30,7 +30,8 @@ def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) 
     first = f"{one_line(ledger.module)}: {plural(count, 'collective')} a step, {format_bytes(sent)} sent by each device"
     if totals:
         top = max(totals, key=lambda total: total.ring_bytes)
-        first += f"; most by {top.kind} over {axes(top.axes)} ({format_bytes(top.ring_bytes)})"
+        over = "" if top.axes is None else f" over {axes(top.axes)}"
+        first += f"; most by {top.kind}{over} ({format_bytes(top.ring_bytes)})"
     each_kind = table_of(("Totals", "axes"), ("count", "elements", "ring bytes"))
     for total in sorted(totals, key=lambda total: -total.ring_bytes):
         cells = numbers(total.count, total.elements)

@@ -10,6 +10,8 @@ from rich.text import Text
 
 from ...contracts.model import format_bytes
 from ...hlo_tools.collectives import CollectiveLedger
+from ...hlo_tools.mesh_axes import likely_sizes
+from ...hlo_tools.participants import PAIRED
 from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import Tensor, TensorLedger
 from .cells import axes, bytes_or_dash, peak_label
@@ -92,12 +94,21 @@ def sparkline(points: Sequence[tuple[int, int]], width: int) -> str:
     return "".join(_BLOCKS[value * (len(_BLOCKS) - 1) // top] for value in columns)
 
 
+_AXES = ("data", "fsdp", "tensor")
+"""Names for an example, outermost first."""
+
+
 def unnamed_axes(ledger: CollectiveLedger) -> list[RenderableType]:
     """How to name the axes of a program that does not; nothing where it does, or where a mesh was given."""
     if ledger.mesh is not None or all(isinstance(row.axes, tuple) for row in ledger.rows):
         return []
-    example = f"--mesh data={ledger.devices}"
-    return [Text(f"Axes are not named: add their sizes, outermost first, e.g. {example}", style="yellow")]
+    paired = (row.kind in PAIRED for row in ledger.rows)
+    groups = [row.groups for row, pairs in zip(ledger.rows, paired, strict=True) if row.groups and not pairs]
+    devices = max(ledger.devices, *(row.group_size for row in ledger.rows))
+    sizes = likely_sizes(groups, devices)
+    names = (*_AXES, *(f"axis{number}" for number in range(len(_AXES), len(sizes))))
+    example = ",".join(f"{name}={size}" for name, size in zip(names, sizes, strict=False))
+    return [Text(f"Axes are not named: add their sizes, outermost first, e.g. --mesh {example}", style="yellow")]
 
 
 def _tensor(row: Tensor, wide: bool) -> tuple[str, ...]:

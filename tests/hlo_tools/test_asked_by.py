@@ -143,3 +143,20 @@ def test_moves_of_a_program_compiled_here_stand_where_they_are_asked_for() -> No
     ledger = collectives(parse_hlo(done.stdout), MeshFact(axes={"data": 8}))
     assert {row.source for row in ledger.rows} == {f"{child}:{line}" for line in marked}
     assert len(ledger.rows) == len(marked) == 4
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        (f"%v = f32[4,16] negate(%p), {at(53)}", f"ROOT %r = f32[16,16] negate(%g), {at(60)}", "train.py:53"),
+        ("%v = f32[4,16] negate(%p)", f"ROOT %r = f32[16,16] negate(%g), {at(60)}", "train.py:60"),
+        ("%v = f32[4,16] negate(%p)", "ROOT %r = f32[16,16] negate(%g)", None),
+    ],
+)
+def test_a_collective_without_a_line_stands_at_what_it_moves_or_at_its_reader(
+    before: str, after: str, line: str | None
+) -> None:
+    module = program(before, "%n = f32[4,16] convert(%v)", gather(operand="%n", mark=""), after)
+    (row,) = collectives(module, MESH).rows
+    assert row.source == line
+    assert row.scope == ("jit(step)/name" if line else "")

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 from contract_lint.contracts.manifest import MeshFact
-from contract_lint.hlo_tools.mesh_axes import axes_of, axes_of_pairs
+from contract_lint.hlo_tools.mesh_axes import axes_of, axes_of_pairs, likely_sizes
+from contract_lint.hlo_tools.replica_groups import Groups
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,3 +59,27 @@ def test_any_product_of_axes_is_found_again(data: st.DataObject) -> None:
 )
 def test_axes_of_a_permutation(pairs: tuple[tuple[int, ...], ...], axes: object) -> None:
     assert axes_of_pairs(pairs, MESH) == axes
+
+
+def spaced(stride: int, size: int, devices: int) -> Groups:
+    """Groups of every `stride`-th device."""
+    firsts = [first for first in range(devices) if first // stride % size == 0]
+    return tuple(tuple(first + stride * at for at in range(size)) for first in firsts)
+
+
+@pytest.mark.parametrize(
+    ("groups", "devices", "sizes"),
+    [
+        ([spaced(4, 2, 8)], 8, (2, 4)),
+        ([spaced(1, 8, 64)], 64, (8, 8)),
+        ([spaced(1, 4, 32), spaced(4, 2, 32)], 32, (4, 2, 4)),
+        ([((0, 1, 4, 5), (2, 3, 6, 7))], 8, (2, 2, 2)),
+        ([((0, 3), (1, 2))], 4, (4,)),
+        ([spaced(2, 3, 12), spaced(4, 3, 12)], 12, (12,)),
+        ([], 8, (8,)),
+        ([], 1, (1,)),
+    ],
+)
+def test_sizes_of_axes_that_groups_suggest(groups: list[Groups], devices: int, sizes: tuple[int, ...]) -> None:
+    """Each cut divides the next, or all devices are one axis."""
+    assert likely_sizes(groups, devices) == sizes

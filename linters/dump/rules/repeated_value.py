@@ -41,7 +41,7 @@ from ...cut import shown
 from ...program.duplicates import duplicates
 from ...rule import Rule
 from ..evidence import DumpEvidence
-from ..wording import alike, cost, details, names, over, place_of, subject_of, together
+from ..wording import alike, cost, details, line_of, names, over, place_of, subject_of, together
 
 
 def check(evidence: DumpEvidence) -> Iterable[Finding]:
@@ -80,11 +80,7 @@ def _on_purpose(first: Collective, again: Collective) -> bool:
 
 def _both(first: Collective, again: Collective) -> str:
     sent = format_bytes(again.ring_bytes)
-    return f"%{first.name} at {_line(first)}, %{again.name} at {_line(again)}: {sent}"
-
-
-def _line(row: Collective) -> str:
-    return row.source or "no line"
+    return f"%{first.name} {line_of(first)}, %{again.name} {line_of(again)}: {sent}"
 
 
 RULE = Rule(code="SHD501", name="repeated-value", severity="warning", evidence="dump", doc=__doc__ or "", check=check)

@@ -39,7 +39,7 @@ from ....hlo_tools.instruction import Instruction
 from ...cut import shown
 from ...rule import Rule
 from ..evidence import DumpEvidence
-from ..wording import alike, details, names, over, place_of, subject_of, together
+from ..wording import alike, details, line_of, names, over, place_of, subject_of, together
 
 SMALL = 128 << 10
 LARGE = 1 << 20
@@ -75,7 +75,7 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
             instruction=rows[0].name,
             expected=f"{len(found):,}",
             found=f"{len(rows):,}",
-            evidence=shown(f"%{row.name}: {row.count:,} x {_size(row)}, at {row.source or 'no line'}" for row in rows),
+            evidence=shown(f"%{row.name}: {row.count:,} x {_size(row)}, {line_of(row)}" for row in rows),
             help="join the values (`jnp.stack`, `jnp.concatenate`) or give `lax.psum` all of them as one tuple",
             details=details(rows) | {"saved": saved},
         )

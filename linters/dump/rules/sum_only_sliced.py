@@ -42,7 +42,7 @@ from ....hlo_tools.taken import results, taken
 from ...cut import shown
 from ...rule import Rule
 from ..evidence import DumpEvidence
-from ..wording import alike, cost, details, names, over, place_of, subject_of, together
+from ..wording import alike, cost, details, line_of, names, over, place_of, subject_of, together
 
 SMALL = 1 << 16
 """Bytes below which a compiler may find one sum quicker than a scatter."""
@@ -62,7 +62,7 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
             instruction=rows[0].name,
             expected="reduce-scatter",
             found="all-reduce and slice",
-            evidence=shown(f"%{row.name}: {row.dtype}, {cost([row])}, at {row.source or 'no line'}" for row in rows),
+            evidence=shown(f"%{row.name}: {row.dtype}, {cost([row])}, {line_of(row)}" for row in rows),
             help="sum and scatter in one (`jax.lax.psum_scatter`), or slice right behind the sum"
             if loud
             else f"{'the CPU compiler' if evidence.is_final else 'the partitioner'} always writes it so; "

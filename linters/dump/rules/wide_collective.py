@@ -42,7 +42,7 @@ from ....hlo_tools.taken import results
 from ...cut import shown
 from ...rule import Rule
 from ..evidence import DumpEvidence
-from ..wording import alike, cost, details, names, over, place_of, subject_of, together
+from ..wording import alike, cost, details, line_of, names, over, place_of, subject_of, together
 
 _MOVES = frozenset(("copy", "bitcast", "reshape", "transpose", "copy-start"))
 _CUTS = frozenset(("slice", "dynamic-slice"))
@@ -81,7 +81,7 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
             instruction=first.name,
             expected=f"{narrow.dtype}: {format_bytes(sent - needless)}",
             found=f"{first.dtype}: {format_bytes(sent)}",
-            evidence=shown(f"%{row.name}: {row.dtype}, {cost([row])}, at {row.source or 'no line'}" for row in rows),
+            evidence=shown(f"%{row.name}: {row.dtype}, {cost([row])}, {line_of(row)}" for row in rows),
             help=_help(ours, sums),
             details=details(rows) | {"dtype": first.dtype, "narrow": narrow.dtype},
         )

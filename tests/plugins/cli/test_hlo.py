@@ -103,7 +103,7 @@ def test_one_very_long_line_takes_linear_time(cli: Run, tmp_path: Path) -> None:
 
 def test_without_a_mesh_one_line_says_how_to_name_the_axes(cli: Run, tmp_path: Path) -> None:
     (tmp_path / "small.txt").write_text(HLO)
-    hint = "Axes are not named: add their sizes, outermost first, e.g. --mesh data=4"
+    hint = "Axes are not named: add their sizes, outermost first, e.g. --mesh data=2,fsdp=2"
     for ledger_name in ("collectives", "summary"):
         assert hint in cli("hlo", ledger_name, "small.txt", env={"COLUMNS": "80"}).stdout.splitlines()
     assert "not named" not in cli("hlo", "collectives", "small.txt", "--mesh", "data=2,fsdp=2").stdout

@@ -96,12 +96,14 @@ class DeviceState(Part):
 class ProgramState(Part):
     """One compiled step: sha256 of its text without places in source, and the digest of the contract it was made for.
 
-    `capture` is the folder with it, where that is bound too."""
+    `level`: `lowered` where it is the text before XLA, None for what XLA made of it. `capture` is the folder with it,
+    where that is bound too."""
 
     target: Short
     step: Short
     sha256: Sha256 | None
     contract_digest: Short
+    level: Literal["lowered"] | None = None
     capture: str | None = None
 
 

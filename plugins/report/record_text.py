@@ -149,7 +149,8 @@ def _device(each: Any) -> str:
 
 def _program(each: Any) -> str:
     digest = short(each.sha256) if each.sha256 is not None else "not compiled"
-    return f"{each.step} on {each.target}: {digest}" + (f", capture {each.capture}" if each.capture else "")
+    level = f" ({each.level})" if each.level else ""
+    return f"{each.step} on {each.target}: {digest}{level}" + (f", capture {each.capture}" if each.capture else "")
 
 
 def _each(label: str, values: Iterable[str]) -> Iterator[tuple[str, str]]:

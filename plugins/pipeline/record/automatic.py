@@ -16,6 +16,7 @@ from ....hlo_tools.capture import Capture
 from ....runtime.contract import project_root
 from ....runtime.targets.cpu import cpu_flags
 from ..report import Report
+from ..train import ENTRY
 from .bound import Bound
 from .build import build, figures, verdict_of
 from .create import bind_texts, environment, written
@@ -51,8 +52,20 @@ def record_verdict(report: Report, seen: Seen, where: Where) -> str | None:
     return _said(seen.loaded, "verify", where, seen.captures, metrics=figures(report), verdicts=verdicts)
 
 
-def record_training(path: str, target: str | None, metrics: Mapping[str, Metric], where: Where) -> str:
-    """Write the record of a training run of the contract at `path`; what to say of it."""
+def record_training(
+    path: str,
+    target: str | None,
+    metrics: Mapping[str, Metric],
+    where: Where,
+    *,
+    program: str | None = None,
+    checkpoints: str | None = None,
+) -> str:
+    """Write the record of a training run of the contract at `path`; what to say of it.
+
+    `program`: the digest of the step that was lowered. `checkpoints`: the folder that was saved to; its newest step is
+    bound where it lies in the project.
+    """
     loaded = load_contract(Path(path))
     contract = loaded.contract
     target = target or (contract.targets[0].target if contract is not None and contract.targets else "")
@@ -65,7 +78,10 @@ def record_training(path: str, target: str | None, metrics: Mapping[str, Metric]
         axes = dict(mesh.axes) if mesh is not None else None
         return [DeviceState(target=target, devices=parsed.devices, kind=parsed.platform, mesh=axes, xla_flags=flags)]
 
-    return _said(loaded, "train", where, (), metrics=metrics, devices=devices)
+    steps = contract.step if contract is not None else {}
+    name = next((name for name, section in steps.items() if section.entry == ENTRY), "train")
+    lowered = {(target, name): program} if program is not None else {}
+    return _said(loaded, "train", where, (), metrics=metrics, devices=devices, lowered=lowered, checkpoints=checkpoints)
 
 
 def _said(
@@ -77,6 +93,8 @@ def _said(
     metrics: Mapping[str, Metric],
     verdicts: Sequence[VerdictState] = (),
     devices: Callable[[Environment], Sequence[DeviceState]] = lambda _: (),
+    lowered: Mapping[tuple[str, str], str] | None = None,
+    checkpoints: str | None = None,
 ) -> str:
     try:
         file = Path(os.path.abspath(loaded.document.source.path))
@@ -85,6 +103,8 @@ def _said(
         path = bound.file(file.resolve())
         bind_texts(bound, loaded)
         data = bound.promised(loaded)
+        inside = checkpoints is not None and Path(checkpoints).resolve().is_relative_to(root)
+        saved = [bound.checkpoint(str(Path(checkpoints).resolve()))] if checkpoints is not None and inside else []
         installed = environment(where.python)
         record = build(
             loaded,
@@ -97,6 +117,8 @@ def _said(
             author=git_author(file.parent),
             captures=[(capture, None) for capture in captures],
             devices=devices(installed),
+            lowered=lowered,
+            checkpoints=saved,
             data=data,
             metrics=metrics,
             verdicts=verdicts,

@@ -49,13 +49,15 @@ def build(
     author: Author | None = None,
     captures: Sequence[tuple[Capture, str | None]] = (),
     devices: Sequence[DeviceState] = (),
+    lowered: Mapping[tuple[str, str], str] | None = None,
     checkpoints: Sequence[CheckpointState] = (),
     data: Sequence[DataState] = (),
     metrics: Mapping[str, Metric] | None = None,
     verdicts: Sequence[VerdictState] = (),
     conclusion: str | None = None,
 ) -> Record:
-    """The record. `created` is in UTC; `captures` come with the folder where they are bound too.
+    """The record. `created` is in UTC; `captures` come with the folder where they are bound too, `lowered` are the
+    digests of programs that were not captured, by target and step.
 
     Raises ContractLintError where something in it cannot be written down.
     """
@@ -80,7 +82,15 @@ def build(
             config=config,
             environment=environment,
             devices=[*(_device(capture) for capture, _ in captures), *devices],
-            programs=[program for capture, folder in captures for program in programs(capture, folder)],
+            programs=[
+                *(program for capture, folder in captures for program in programs(capture, folder)),
+                *(
+                    ProgramState(
+                        target=target, step=step, sha256=digest, contract_digest=loaded.digest, level="lowered"
+                    )
+                    for (target, step), digest in (lowered or {}).items()
+                ),
+            ],
             checkpoints=list(checkpoints),
             data=list(data),
             metrics=dict(metrics or {}),

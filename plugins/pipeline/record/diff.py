@@ -105,7 +105,10 @@ def _file(record: Record) -> str | None:
 
 
 def _run(one: Record, other: Record) -> Iterator[Difference]:
-    programs = [{f"{p.step} on {p.target}": p.sha256 for p in each.programs} for each in (one, other)]
+    programs = [
+        {f"{p.step} on {p.target}{f' ({p.level})' if p.level else ''}": p.sha256 for p in each.programs}
+        for each in (one, other)
+    ]
     yield from _between("program", *programs)
     for name in ("commit", "dirty", "dirty_digest"):
         before, after = getattr(one.source, name), getattr(other.source, name)

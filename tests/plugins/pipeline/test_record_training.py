@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,10 +44,16 @@ def test_a_run_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.contract.yaml").write_text(CONTRACT)
-    said = record_training("c.contract.yaml", None, metrics, Where())
+    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+    (tmp_path / "run/1").mkdir(parents=True)
+    (tmp_path / "run/1/a.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
+    said = record_training("c.contract.yaml", None, metrics, Where(), program="1" * 64, checkpoints="run")
     (made,) = (tmp_path / ".contract-lint/records").iterdir()
     predicate = json.loads(made.read_text())["predicate"]
     assert (predicate["kind"], predicate["metrics"]["loss"]["last"]) == ("train", 2.0)
+    (program,), (saved,) = predicate["programs"], predicate["checkpoints"]
+    assert (program["step"], program["sha256"], program["level"]) == ("train", "1" * 64, "lowered")
+    assert (saved["folder"], saved["files"]) == ("run/1", 1)
     (device,) = predicate["devices"]
     assert (device["target"], device["devices"], device["mesh"]) == ("cpu:2", 2, {"fsdp": 2})
     assert "--xla_backend_optimization_level=0" in device["xla_flags"]

@@ -73,7 +73,10 @@ def _untracked(digest: hashlib._Hash, root: Path, paths: list[str]) -> str | Non
 def _git(folder: Path, *arguments: str) -> bytes | None:
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=_PATIENCE
+            ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_PATIENCE,
         )
     except (OSError, subprocess.SubprocessError):
         return None

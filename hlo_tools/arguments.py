@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..contracts.errors import ContractLintError
 from ..contracts.manifest import Leaf
 from .assignment import BufferAssignment
 from .module import HloModule
@@ -13,6 +14,8 @@ from .shape import Shape, numpy_dtype, scan_shape
 _HEAD = re.compile(r"[A-Za-z_]\w*")
 _STEP = re.compile(r"\[\\?'([^'\]\\]*)\\?'\]|\[\"([^\"\]]*)\"\]|\[(?:<flat index )?(\w+)>?\]|\.(\w+)")
 _LONGEST = 4096
+_COUNTABLE = 2**63
+"""XLA counts elements and bytes in signed numbers of 64 bits."""
 
 
 def argument_path(op_name: str) -> tuple[str, str]:
@@ -35,7 +38,8 @@ def argument_path(op_name: str) -> tuple[str, str]:
 def entry_arguments(module: ModuleProto, assignment: BufferAssignment) -> list[Leaf]:
     """The entry parameters as argument leaves, one device's shapes as the only shapes there are.
 
-    An argument counts as donated if any of its arrays is aliased with an output.
+    An argument counts as donated if any of its arrays is aliased with an output. Raises ContractLintError for one that
+    is larger than XLA can count.
     """
     whole = (a for a in assignment.allocations if a.is_entry_parameter and not a.parameter_shape_index)
     sizes = {allocation.parameter_number: allocation for allocation in whole}
@@ -47,6 +51,14 @@ def entry_arguments(module: ModuleProto, assignment: BufferAssignment) -> list[L
             shape = module.shape(made)
             if not shape.is_tuple:
                 found.append((made.parameter_number, *argument_path(made.op_name or made.name), shape))
+    bytes_of = {number: sizes[number].size if number in sizes else shape.bytes for number, _, _, shape in found}
+    for number, argument, path, shape in found:
+        if max(bytes_of[number], *shape.dims, 0) >= _COUNTABLE:
+            name = "/".join(part for part in (argument, path) if part)
+            raise ContractLintError(
+                f"argument {number} ({name}) of {bytes_of[number]:,} bytes is more than XLA can count: "
+                f"{shape.text[:60]}"
+            )
     donated = {argument for number, argument, _, _ in found if number in aliased}
     return [
         Leaf(
@@ -55,7 +67,7 @@ def entry_arguments(module: ModuleProto, assignment: BufferAssignment) -> list[L
             shape=list(shape.dims),
             dtype=numpy_dtype(shape.dtype),
             local_shape=list(shape.dims),
-            bytes=sizes[number].size if number in sizes else shape.bytes,
+            bytes=bytes_of[number],
             donated=argument in donated,
             aliased=number in aliased,
             parameter=number,

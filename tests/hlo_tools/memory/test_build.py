@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+from contract_lint.contracts.errors import ContractLintError
 from contract_lint.hlo_tools.as_proto import TextModule
 from contract_lint.hlo_tools.assignment import Allocation, BufferAssignment, HeapEvent, HeapTrace, LogicalBuffer
 from contract_lint.hlo_tools.memory import MemoryLedger, memory
@@ -61,3 +63,11 @@ def test_a_value_lives_until_its_last_use_also_where_the_heap_has_no_more_events
     found = ledger({"saved": 1024, "gate": 512}, heap, trace, saved="back")
     spans = {b.name: (b.first, b.last, b.class_) for b in found.buffers if b.name != "x"}
     assert spans == {"saved": (1, 5, "activation_saved"), "gate": (2, 6, "activation_saved")}
+
+
+@pytest.mark.parametrize("size", ["9" * 19, "9" * 18 + ",16"])
+def test_an_argument_larger_than_any_array_is_refused(size: str) -> None:
+    text = f"HloModule m, is_scheduled=true\nENTRY %e (x: f32[{size}]) -> f32[{size}] {{\n"
+    text += f"  ROOT %x = f32[{size}] parameter(0), metadata={{op_name=\"state['w']\"}}\n}}\n"
+    with pytest.raises(ContractLintError, match=r"argument 0 \(state/w\) of .* is more than XLA can count"):
+        memory(None, parse_hlo(text))

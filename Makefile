@@ -50,6 +50,7 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/verify.py
 	$(BIN)/python benchmarks/source.py
+	$(BIN)/python benchmarks/contract.py
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found on PATH. Try: make PYTHON=/path/to/python3.11" >&2; exit 2; }

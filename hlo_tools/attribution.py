@@ -9,32 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from ..contracts.manifest import Frame
+from .buffer_class import BufferClass
 from .filled import Filling, filling
 from .frames import user_frame
 from .proto import InstructionProto, ModuleProto
 from .provenance import Provenance
 from .scope import is_backward, is_forward, is_recomputed
 from .shape import Shape
-
-BufferClass = Literal[
-    "parameter",
-    "optimizer_slot",
-    "input",
-    "argument",
-    "gradient",
-    "activation_saved",
-    "activation_temporary",
-    "collective",
-    "layout_copy",
-    "padding",
-    "kernel_scratch",
-    "constant",
-    "output",
-    "unknown",
-]
 
 COLLECTIVES = (
     *("all-gather", "all-reduce", "reduce-scatter", "all-to-all", "ragged-all-to-all"),

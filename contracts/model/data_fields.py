@@ -43,7 +43,7 @@ StageKind = Literal["raw", "tokenise", "pack", "shift", "mask", "shard", "map"]
 
 def _ordered(value: list[int | float]) -> list[int | float]:
     if len(value) != 2 or not value[0] <= value[1]:
-        raise ValueError("expected a list [least, greatest]")
+        raise ValueError("expected two numbers, the least first")
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..attribution import BufferClass
+from ..buffer_class import BufferClass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from ...contracts.manifest import Leaf, StepFacts
 from ..argument_uses import classify_by_use
 from ..arguments import entry_arguments
 from ..assignment import Allocation, BufferAssignment, LogicalBuffer
-from ..attribution import Attribution, BufferClass
+from ..attribution import Attribution
+from ..buffer_class import BufferClass
 from ..heap import Replay, Span, replay, schedule_positions
 from ..module import HloModule
 from ..proto import HloProto, InstructionProto, ModuleProto

@@ -248,7 +248,9 @@ def _json(data: bytes, shown: str) -> Any:
         return json.loads(_text(data, shown), object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise ContractLintError(f"is no JSON: {error.msg}", Location(shown, error.lineno, error.colno)) from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise ContractLintError("is nested too deeply", Location(shown)) from error
+    except ValueError as error:
         raise ContractLintError(f"is no JSON that can be read: {str(error)[:80]}", Location(shown)) from error
 
 

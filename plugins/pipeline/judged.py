@@ -120,7 +120,10 @@ def _only_read(loaded: LoadedContract, semantics: bool) -> Iterable[str]:
         return
     measured = {"objective": contract.objective, "rng": contract.rng, "metrics": contract.metrics}
     left = [name for name, section in measured.items() if section and not semantics]
-    left += ["data"] if contract.data is not None else []
+    streams = contract.rng.streams.values() if contract.rng is not None else ()
+    apart = [word for word in ("layer", "device") if any(word in granularity for granularity in streams)]
+    left += [f"rng for each {' and '.join(apart)}"] if apart and semantics else []
+    left += [name for name in ("eval", "data") if getattr(contract, name) is not None]
     if left:
         names = " and ".join([", ".join(left[:-1]), left[-1]] if left[1:] else left)
         yield f"{names} judged as written, not measured"

@@ -39,6 +39,7 @@ from ....contracts.finding import Finding
 from ....contracts.key import Key, format_key
 from ....contracts.load import LoadedContract
 from ....contracts.suggest import nearest
+from ...cut import in_a_line
 from ...rule import Rule
 from ..stages import THE_BATCH, UNKNOWN, Stage, StageField, fields, known_sizes, spelled, stages
 from ..view import View
@@ -62,6 +63,11 @@ class _Border:
         return self.view.finding(RULE, key, message, expected=expected, found=found, **more)
 
 
+SHOWN = 12
+NEAR = 100
+"""Among more arrays that nobody reads, one that is spelt alike says nothing, and looking for it takes long."""
+
+
 def check(loaded: LoadedContract) -> Iterable[Finding]:
     view = View(loaded)
     sizes: Sizes = {name: (size, "the contract") for name, size in known_sizes(view).items()}
@@ -76,7 +82,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
             yield border.finding(
                 given.key,
                 f"{border.giver} gives `{given.name}`, and {_does_not_read(border)}",
-                expected=", ".join(border.reads) or "nothing",
+                expected=in_a_line(border.reads, SHOWN) or "nothing",
                 found=given.name,
                 help=f"add it to `{_owner(border.reads, border)}`, or let {border.giver} not give it",
             )
@@ -84,7 +90,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
             yield border.finding(
                 read.key,
                 f"{_reads(border)} `{read.name}`, and {border.giver} does not give it",
-                expected=", ".join(border.gives) or "nothing",
+                expected=in_a_line(border.gives, SHOWN) or "nothing",
                 found=read.name,
             )
 
@@ -107,7 +113,7 @@ def _paired(gives: Fields, reads: Fields) -> tuple[list[tuple[StageField, StageF
         if name in gives:
             continue
         alike = [other for other, field in unread.items() if read.role is not None and field.role == read.role]
-        meant = alike[0] if alike else nearest(name, unread)
+        meant = alike[0] if alike else nearest(name, unread) if len(unread) <= NEAR else None
         if meant is None:
             unknown.append(read)
         else:

@@ -28,7 +28,7 @@ from typing import get_args
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
 from ....contracts.suggest import did_you_mean
-from ....hlo_tools.attribution import BufferClass
+from ....hlo_tools.buffer_class import BufferClass
 from ...rule import Rule
 from ..view import View
 

@@ -72,7 +72,9 @@ def test_each_breaks_its_rule_alone(judge: Judge, code: str, probe: ProbeFacts, 
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {code for code, _, _ in BAD} == {r.code for r in builtin_rules("batch") if r.code.startswith("DAT62")}
+    assert {code for code, _, _ in BAD} | {"DAT626"} == {
+        r.code for r in builtin_rules("batch") if r.code.startswith("DAT62")
+    }
 
 
 def test_a_leak_explains_segment_ids_that_nothing_reads(judge: Judge) -> None:
@@ -92,6 +94,31 @@ def test_what_the_contract_allows(judge: Judge) -> None:
     shifted = {**ARRAYS, "targets": TOKENS}
     back = Moved(row=0, column=5, runs=[(4, 7)], largest=[0.5])
     assert "DAT622" not in {each.code for each in judge("data: { shift: model }", probe=facts(back), **shifted)}
+
+
+WINDOW = """\
+model: {{ kind: dense, layers: {}, d_model: 8, heads: 2, kv_heads: 1, d_ff: 8, vocab: 64, sequence: 10 }}
+data: {{ attention: {{ window: {} }} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("layers", "window", "found"), [(1, 3, ["DAT626"]), (1, 4, []), (2, 2, ["DAT626"]), (3, 2, [])]
+)
+def test_a_window_reaches_so_far_in_every_layer(judge: Judge, layers: int, window: int, found: list[str]) -> None:
+    far = Moved(row=0, column=0, runs=[(0, 4)], largest=[0.5])
+    assert [each.code for each in judge(WINDOW.format(layers, window), probe=facts(far), **ARRAYS)] == found
+
+
+def test_the_farthest_loss_is_named(judge: Judge) -> None:
+    far = Moved(row=0, column=0, runs=[(0, 2), (3, 4)], largest=[0.5, 1e-20])
+    (one,) = judge(WINDOW.format(2, 2), probe=facts(far), **ARRAYS)
+    assert "moves the loss of column 3" in one.message and "2 layers with a window of 2 reach 2" in one.message
+    assert one.found == "1e-20" and one.key == "data.attention.window"
+    alone = {name: array for name, array in ARRAYS.items() if name not in ("segment_ids", "positions")}
+    row = Moved(row=0, column=2, runs=[(2, 10)], largest=[0.5])
+    assert [each.code for each in judge(WINDOW.format(1, 2), probe=facts(row), **alone)] == ["DAT626"]
+    assert judge("data: { attention: { window: 2 } }", probe=facts(row), **alone) == []
 
 
 OBJECTIVE = "objective: {{ terms: [{{ name: xent, normaliser: {} }}] }}\ndata: {{}}"

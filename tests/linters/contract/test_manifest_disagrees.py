@@ -61,7 +61,8 @@ def test_each_promise_and_its_good_twin(tmp_path: Path, data: str, bad: object, 
     [
         (None, "data.json: no such file"),
         ("", "data.json"),
-        ("[1]", "is this a data manifest?"),
+        ("[1]", "data.json: it is no data manifest"),
+        ("PASSWORD=secret", "data.json: it is no data manifest"),
         (MANIFEST.as_text().replace("web/0", "../web/0"), "leads out of the folder"),
         (MANIFEST.as_text().replace('"bytes": 1', '"bytes": 2', 1), "it was edited or cut"),
         (MANIFEST.as_text() * 2, "data.json:"),
@@ -71,6 +72,7 @@ def test_each_promise_and_its_good_twin(tmp_path: Path, data: str, bad: object, 
 def test_a_manifest_that_cannot_be_used(tmp_path: Path, manifest: str | None, said: str) -> None:
     (found,) = judge(tmp_path, FILE.format(), manifest)
     assert found.code == "DAT008" and found.key == "data.dataset.manifest" and said in found.message
+    assert "secret" not in f"{found}"
 
 
 def test_a_name_that_is_no_file(tmp_path: Path) -> None:

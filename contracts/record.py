@@ -15,6 +15,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -239,8 +240,8 @@ def flat(config: Any, key: tuple[str | int, ...] = ()) -> dict[str, Any]:
 def _mean(values: list[float]) -> float:
     try:
         return math.fsum(values) / len(values)
-    except OverflowError:  # the sum is too large, its parts are not
-        return math.fsum(value / len(values) for value in values)
+    except OverflowError:  # the sum is too large; the mean is one of a float's numbers
+        return float(sum(map(Fraction, values)) / len(values))
 
 
 def summarised(values: list[float], source: str | None = None) -> Metric:

@@ -11,7 +11,7 @@ the loss goes up at step 2100.
 
 ## Example
 ```yaml
-checkpoint: { observations: { metrics: { fields: [loss, grad_norm] } } }   # lines hold the loss alone
+checkpoint: { observations: { metrics: { fields: [loss, grad_norm] } } }  # lines hold loss
 ```
 
 ## Use instead

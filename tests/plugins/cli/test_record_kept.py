@@ -62,3 +62,28 @@ def test_where_it_cannot_be_written_one_line_says_so_and_the_verdict_stands(cli:
     assert (done.returncode, done.stdout) == (expected.returncode, expected.stdout)
     (line,) = [each for each in done.stderr.splitlines() if "no record" in each]
     assert "can be written to" in line
+
+
+def test_a_capture_that_is_bound_is_worked_out_again(cli: Run, judged: Path) -> None:
+    create = ("record", "create", "x.contract.yaml", "--capture", "cap", "-o", "out", "--ignore", "EXP609")
+    assert cli(*create).returncode == 0
+    (made,) = (judged / "out").iterdir()
+    done = cli("record", "verify", str(made), "--ignore", "EXP609")
+    assert done.returncode == 0 and "taken as written" not in done.stdout
+    program = judged / "cap/train/optimized.hlo.txt.gz"
+    whole = program.read_bytes()
+    program.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    done = cli("record", "verify", str(made), "--ignore", "EXP609", "--format", "json")
+    (found, *_) = json.loads(done.stdout)["findings"]
+    assert (done.returncode, found["code"], found["path"]) == (1, "EXP602", "cap/train/optimized.hlo.txt.gz")
+
+
+def test_the_data_manifest_that_a_contract_names_is_bound(cli: Run, judged: Path) -> None:
+    (judged / "data/web").mkdir(parents=True)
+    (judged / "data/web/0.jsonl").write_text("{}\n")
+    assert cli("batch", "manifest", "build", "data", "--output", "d.json").returncode == 0
+    contract(judged, CPU, more="data: { dataset: { manifest: d.json } }\n")
+    assert cli("record", "create", "x.contract.yaml", "-o", "out").returncode == 0
+    (made,) = (judged / "out").iterdir()
+    (data,) = json.loads(made.read_text())["predicate"]["data"]
+    assert data == {"manifest": "d.json", "root": json.loads((judged / "d.json").read_text())["root"]}

@@ -1,4 +1,6 @@
-"""The one error that ends a command with exit code 2: wrong usage or evidence that cannot be read."""
+"""The one error that ends a command with exit code 2: wrong usage or evidence that cannot be read. And the one warning:
+evidence that could be read in part.
+"""
 
 from __future__ import annotations
 
@@ -20,3 +22,7 @@ class ContractLintError(Exception):
         place = f"{self.location}: " if self.location else ""
         advice = f"\n  help: {self.help}" if self.help else ""
         return f"{place}{self.message}{advice}"
+
+
+class ContractLintWarning(UserWarning):
+    """Says what was read without being understood; the command line prints it and goes on."""

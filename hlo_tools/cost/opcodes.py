@@ -1,6 +1,11 @@
-"""Opcodes by what one execution costs, as XLA's own cost analysis sorts them."""
+"""All opcodes there are, by what one execution costs, as XLA's own cost analysis sorts them."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..module import HloModule
 
 
 def _words(text: str) -> frozenset[str]:
@@ -42,6 +47,12 @@ FREE_CALLS = _words(
 )
 # Library calls that move data and compute nothing.
 MOVING_CALLS = _words("PadToStatic SliceToDynamic ZeroCrop")
+# Products and kernels, whose cost depends on the shapes of operands, and what XLA spells out before it runs.
+OTHERS = _words(
+    """batch-norm-grad batch-norm-inference batch-norm-training convolution custom-call dot ragged-dot scaled-dot
+    scan"""
+)
+KNOWN = ELEMENTWISE | TRANSCENDENTAL | APPLIED | PLUMBING | MOVES | OTHERS
 SUFFIXES = ("-start", "-update", "-done")
 
 
@@ -51,3 +62,14 @@ def base(opcode: str) -> str:
         if opcode.endswith(suffix):
             return opcode[: -len(suffix)]
     return opcode
+
+
+def unknown_opcodes(module: HloModule) -> dict[str, int]:
+    """Opcodes of a newer XLA and how often each is written. Nothing but their spelling and shapes is known of them."""
+    found: dict[str, int] = {}
+    for computation in module.computations:
+        opcodes = computation.opcodes()
+        for opcode in sorted(set(opcodes) - KNOWN):
+            if base(opcode) not in KNOWN:
+                found[opcode] = found.get(opcode, 0) + opcodes.count(opcode)
+    return found

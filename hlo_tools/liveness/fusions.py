@@ -10,20 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..backend import Backend
+from ..cost.opcodes import ELEMENTWISE, TRANSCENDENTAL
 from ..instruction import Instruction
 from ..shape import Shape
 from .values import Index
 
-_ELEMENTWISE = frozenset(
-    (
-        *("abs", "add", "and", "atan2", "bitcast-convert", "cbrt", "ceil", "clamp", "clz", "compare", "complex"),
-        *("convert", "copy", "cosine", "divide", "erf", "exponential", "exponential-minus-one", "floor", "imag"),
-        *("is-finite", "log", "log-plus-one", "logistic", "map", "maximum", "minimum", "multiply", "negate", "not"),
-        *("or", "popcnt", "power", "real", "reduce-precision", "remainder", "round-nearest-afz"),
-        *("round-nearest-even", "rsqrt", "select", "shift-left", "shift-right-arithmetic", "shift-right-logical"),
-        *("sign", "sine", "sqrt", "subtract", "tan", "tanh", "xor"),
-    )
-)
+_ELEMENTWISE = (ELEMENTWISE | TRANSCENDENTAL | {"copy", "map"}) - {"rng", "rng-bit-generator"}
 _BEFORE_UPDATE = frozenset(("bitcast", "convert", "copy"))
 _MAX_VISITED = 512
 

@@ -8,6 +8,7 @@ import io
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import click
@@ -32,6 +33,7 @@ def run(group: click.Group, argv: list[str] | None = None) -> int:
     a shell would say it.
     """
     _lenient_streams()
+    warnings.showwarning = _warned
     arguments = sys.argv[1:] if argv is None else argv
     try:
         with signals.raising():
@@ -107,6 +109,18 @@ def _failed(error: Exception, debug: bool) -> int:
     )
     _say(folded(text))
     return BUG
+
+
+def _warned(message: Warning | str, category: type[Warning], *place: object, **_: object) -> None:
+    """One of ours is a sentence; another library's is its own affair, and shows where Python is asked to be strict."""
+    from ...contracts.errors import ContractLintWarning
+    from ..report.printable import cut, many_lines
+    from .output import folded
+
+    if issubclass(category, ContractLintWarning):
+        _say(folded(f"note: {many_lines(cut(_short_words(str(message)), LONGEST))}", "  "))
+    elif sys.warnoptions:
+        _say(f"{category.__name__}: {message}")
 
 
 def _say(text: str) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from ...contracts.errors import ContractLintError
+from ...contracts.errors import ContractLintError, ContractLintWarning
 from ...contracts.finding import Location
 from ...contracts.hardware import DEVICES, DeviceKind
 from ...contracts.hardware.smallest import smallest_target
@@ -21,6 +22,7 @@ from ...hlo_tools.canonical import canonical_ledger, summed
 from ...hlo_tools.capture import MANIFEST, Capture, gunzip, read_capture
 from ...hlo_tools.collectives import CollectiveLedger, collectives
 from ...hlo_tools.cost import cost
+from ...hlo_tools.cost.opcodes import unknown_opcodes
 from ...hlo_tools.dump_folder import Dumped, dumped
 from ...hlo_tools.hotspots import HotSpots, hot_spots
 from ...hlo_tools.memory import MemoryLedger, memory
@@ -117,9 +119,20 @@ def program_of(name: str, data: bytes, mesh: MeshFact | None) -> Program:
         said = "is a memory-usage-report: the sizes of a program's allocations, and no program"
         raise ContractLintError(said, Location(name), "`hlo memory` reads it; give the *.hlo.pb or .txt beside it")
     module = _parsed(name, data)
+    _tell_unknown(name, module)
     # A pasted part of a program says no name.
     module.name = module.name or Path(name).name
     return Program(name, module, mesh, None, proto)
+
+
+def _tell_unknown(name: str, module: HloModule) -> None:
+    """A newer XLA has opcodes that nothing here knows; programs with them are read all the same."""
+    found = unknown_opcodes(module)
+    if found:
+        listed = ", ".join(f"{opcode} ({count})" for opcode, count in sorted(found.items())[:5])
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        said = f"unknown opcodes, of a newer XLA: {listed}{more}; kept, their shapes count, what they compute does not"
+        warnings.warn(f"{name}: {said}", ContractLintWarning, stacklevel=2)
 
 
 def _parsed(name: str, data: bytes) -> HloModule:

@@ -199,3 +199,10 @@ def test_lint_counts_collectives_as_their_ledger_does(cli: Run) -> None:
     counted = sum(row["count"] for row in ledger(cli("hlo", "collectives", str(path), "--format", "json").stdout))
     said = " ".join(cli("hlo", "lint", str(path)).stdout.split())
     assert f" {counted:,} collectives a step looked at" in said
+
+
+def test_an_opcode_of_a_newer_xla_is_a_note_and_no_error(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "newer.txt").write_text(HLO.replace("ROOT r =", "y = f32[8]{0} frobnicate(x)\n  ROOT r ="))
+    done = cli("hlo", "collectives", "newer.txt", "--format", "json")
+    assert done.returncode == 0 and len(ledger(done.stdout)) == 1
+    assert done.stderr.count("frobnicate (1)") == 1 and done.stderr.startswith("note: newer.txt: unknown opcodes")

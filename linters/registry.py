@@ -23,6 +23,7 @@ FOLDERS: tuple[Evidence, ...] = (
     "data",
     "checkpoint",
     "record",
+    "resume",
 )
 
 

@@ -19,6 +19,7 @@ Evidence = Literal[
     "batch",
     "data",
     "checkpoint",
+    "resume",
     "record",
     "verdict",
     "dump",

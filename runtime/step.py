@@ -27,6 +27,7 @@ class Step:
     loss_terms: `loss_terms(*args, **kwargs) -> {name: (sum, denominator)}`.
     token_losses: `token_losses(*args, **kwargs) -> [rows, columns]`, the loss of each target before its mask; see
         `batch check --probe`.
+    resumable: `resumable(folder)`, a run whose steps are saved there; see `checkpoint resume`.
     mesh: a mesh to make current (`jax.set_mesh`) while the step is traced, for code that names axes without a mesh.
     logical_axes: pytree path of a parameter below its argument -> the step's own name of each dimension, None for none;
         `init` words placements with them.
@@ -42,6 +43,7 @@ class Step:
     loss_and_grads: Callable[..., Any] | None = None
     loss_terms: Callable[..., Any] | None = None
     token_losses: Callable[..., Any] | None = None
+    resumable: Callable[[str], Any] | None = None
     mesh: Any = None
     logical_axes: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
 
@@ -69,6 +71,7 @@ class NormalisedStep:
     loss_terms: Callable[..., Any] | None
     token_losses: Callable[..., Any] | None
     mesh: Any
+    resumable: Callable[[str], Any] | None = None
     logical_axes: dict[str, list[str | None]] = field(default_factory=dict)
 
     @property
@@ -148,6 +151,7 @@ def as_step(obj: Any, static: Sequence[str] | None = None) -> NormalisedStep:
         carry=_carry(carry, donate_names, names),
         carry_given=carry is not None,
         mesh=getattr(obj, "mesh", None),
+        resumable=_optional_callable(obj, "resumable"),
         logical_axes=_logical_axes(getattr(obj, "logical_axes", None)),
         **functions,
     )

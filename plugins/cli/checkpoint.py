@@ -1,10 +1,10 @@
-"""`contract-lint checkpoint`: a saved state by itself, or held to a contract. Runs no user code, needs no jax."""
+"""`contract-lint checkpoint`: a saved state by itself, or held to a contract; `resume` alone runs code."""
 
 from __future__ import annotations
 
 import click
 
-from .options import Wanted, findings_options, output_option
+from .options import Wanted, findings_options, output_option, python_option, timeout_option
 
 step_option = click.option("--step", type=int, metavar="N", help="This step.  [default: the newest committed one]")
 
@@ -125,3 +125,54 @@ def diff(a: str, b: str, no_values: bool, form: str, output: str | None) -> None
         found = checkpoint_diff(a, b, values=not no_values, on_progress=told)
     width = (None if output else terminal()[0]) or DEFAULT_WIDTH
     write(dumps(found.as_json()) if form == "json" else text(found, width), output)
+
+
+@command.command("resume", short_help="Run a contract's step, kill it, take it up again, compare.")
+@click.argument("contract", type=click.Path())
+@click.option("--step", "name", metavar="NAME", help="This step of the contract.  [default: its first]")
+@click.option("--target", metavar="T", help="Where to run, e.g. cpu:8.  [default: the first that executes here]")
+@click.option("--steps", type=click.IntRange(min=4), default=6, show_default=True, help="Steps of the whole run.")
+@click.option(
+    "--mesh",
+    "meshes",
+    multiple=True,
+    metavar="AXES",
+    help="Restore onto this mesh too, e.g. data=4,fsdp=2; may be repeated.  [default: two over the same axes]",
+)
+@click.option("--strict", is_flag=True, help="A warm start is an error.")
+@python_option
+@timeout_option
+@findings_options
+def resume(
+    contract: str,
+    name: str | None,
+    target: str | None,
+    steps: int,
+    meshes: tuple[str, ...],
+    strict: bool,
+    python: str | None,
+    timeout: int | None,
+    wanted: Wanted,
+) -> int:
+    """Run the step of CONTRACT unbroken; and again, killed three times while it saves and taken up each time.
+
+    Values, batches, random keys, learning rate and state must be equal to the bit, on other meshes the state too. This
+    imports and runs your build function, in child processes.
+    """
+    from ..pipeline.hlo import parse_mesh
+    from ..pipeline.resume import Options, check_resume
+    from .progress import progress
+
+    settings = wanted.settings()
+    chosen = [dict(parse_mesh(text).axes) for text in meshes] or None
+    with progress() as say:
+        report = check_resume(
+            contract,
+            Options(name, target, steps, chosen, python, timeout),
+            strict=strict,
+            select=settings.select,
+            ignore=settings.ignore,
+            fail_on=settings.fail_on,
+            say=say,
+        )
+    return wanted.emit(report)

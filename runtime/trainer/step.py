@@ -112,6 +112,12 @@ class TrainStep:
         """Concrete arguments for loop step `index`: the initial state, and batch `index` of the synthetic language."""
         return (self.initial_state(), self.batch(index)), {}
 
+    def resumable(self, folder: str) -> Any:
+        """A run of this step that is saved in `folder`."""
+        from .resumable import TrainerRun
+
+        return TrainerRun(self, folder)
+
     def initial_state(self) -> TrainState:
         """A fresh state, drawn where it lives."""
         return self._init(jax.random.key(self.cfg.seed))

@@ -1,0 +1,29 @@
+"""What a resume needs and a saved step does not hold: a restore of such a step is a warm start."""
+
+from __future__ import annotations
+
+from .evidence import CheckpointEvidence
+
+
+def missing_for_resume(evidence: CheckpointEvidence) -> list[str]:
+    """Parts in words: the entries of `checkpoint.state` that are not there, then slots that do not cover all
+    parameters, then, where neither is promised, every optimizer state."""
+    checkpoint = evidence.checkpoint
+    missing = [name for name, path in evidence.section.state.items() if not checkpoint.has(path)]
+    for name in evidence.expected_slots:
+        slot = evidence.slots.get(name)
+        held = set(slot.entries) | slot.masked if slot is not None else set()
+        without = [path for path in evidence.trained if path not in held]
+        if without:
+            missing.append(f"optimizer slot {name} ({len(without):,} of {len(evidence.trained):,} parameters)")
+    known = evidence.contract is not None and evidence.contract.optimizer is not None
+    if not known and evidence.root is not None and not _other_arrays(evidence):
+        missing.append("optimizer state")
+    return missing
+
+
+def _other_arrays(evidence: CheckpointEvidence) -> bool:
+    """Whether arrays are saved beside the parameters that could be an optimizer's: some have a shape of theirs."""
+    start = f"{evidence.root}/" if evidence.root else ""
+    shapes = {leaf.shape for leaf in evidence.parameters.values()}
+    return any(not path.startswith(start) and leaf.shape in shapes for path, leaf in evidence.checkpoint.arrays.items())

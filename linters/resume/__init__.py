@@ -1,0 +1,1 @@
+"""A run that was killed and taken up again against one that never stopped."""

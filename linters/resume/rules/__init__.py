@@ -1,0 +1,1 @@
+"""Rules on a resume, a file each."""

@@ -1,0 +1,60 @@
+"""A run that was taken up again draws from other random keys than one that was not.
+
+## What it does
+With `checkpoint resume`, compares what the step's `resumable` tells as `rng` behind each resume with the run that never
+stopped.
+
+## Why is this bad?
+Dropout repeats the masks of the first steps, or takes others: the loss cannot be compared, and nobody can run the same
+step again.
+
+## Example
+```python
+key = jax.random.key(0)   # made anew at each start, and split once a step
+```
+
+## Use instead
+```python
+key = jax.random.fold_in(jax.random.key(seed), state.step)
+```
+
+## References
+- https://github.com/AI-Hypercomputer/maxtext/issues/276
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ....contracts.resume import RNG
+from ...rule import Rule
+from ..evidence import ResumeEvidence
+
+
+def check(evidence: ResumeEvidence) -> Iterable[Finding]:
+    different = evidence.first_difference(RNG)
+    if different is None:
+        return
+    which, before, seen, _ = different
+    now = seen.values.get(RNG)
+    like = next((each.step for each in evidence.facts.unbroken.seen if each.values.get(RNG) == now), None)
+    said = f"draws from the keys of step {like:,}" if like is not None else "draws from other keys"
+    yield evidence.finding(
+        RULE,
+        f"behind {which}, step {seen.step:,} {said}",
+        subject="rng",
+        expected=before.values[RNG],
+        found=str(now),
+        help="save the key with the state, or derive it from a saved seed and the step",
+    )
+
+
+RULE = Rule(
+    code="CKP703",
+    name="resume-rng",
+    severity="error",
+    evidence="resume",
+    doc=__doc__ or "",
+    check=check,
+)

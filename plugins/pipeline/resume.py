@@ -1,0 +1,249 @@
+"""`checkpoint resume`: a step is run unbroken; and killed and taken up again, each leg in a child process."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from pathlib import Path
+
+from ...contracts.errors import ContractLintError
+from ...contracts.load import LoadedContract, load_contract
+from ...contracts.resume import KILL_POINTS, KillPoint, LegSeen, ResumeFacts
+from ...linters.checkpoint.evidence import CheckpointEvidence
+from ...linters.checkpoint.facts import Checkpoint
+from ...linters.checkpoint.read import read_checkpoint
+from ...linters.checkpoint.warm import missing_for_resume
+from ...linters.resume.evidence import ResumeEvidence, words
+from ...linters.resume.judge import judge_resume
+from ...runtime.contract import child_request
+from ...runtime.folders import temporary_folder
+from ...runtime.launch import DEFAULT_TIMEOUT, ask
+from ...runtime.request import ChildFailure, ChildRequest
+from ...runtime.resume.log import leg_of
+from ...runtime.resume.request import LegReport, LegRequest, LossSeen
+from ...runtime.targets import target as parse_target
+from .report import FailOn, Report, report
+from .selection import require_known, selected
+from .targets import chosen_targets, require_jax
+
+VERB = "checkpoint resume"
+MODULE = "contract_lint.runtime.resume.leg"
+MOST_MESHES = 2
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the legs are run. `meshes`: axis sizes to restore onto; None: up to two others that the devices make."""
+
+    step: str | None = None
+    target: str | None = None
+    steps: int = 6
+    meshes: Sequence[dict[str, int]] | None = None
+    python: str | None = None
+    timeout: float | None = None
+
+
+def check_resume(
+    path: str,
+    options: Options,
+    *,
+    strict: bool = False,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    fail_on: FailOn = "error",
+    say: Told | None = None,
+) -> Report:
+    """Findings on how a contract's step resumes. `strict`: a warm start is an error.
+
+    Raises ContractLintError for wrong usage and for whatever the step raises.
+    """
+    require_known([*select, *ignore])
+    loaded = load_contract(path).readable()
+    facts = resumed(loaded, options, say)
+    found = judge_resume(ResumeEvidence(facts, loaded, strict))
+    return report(
+        selected(found, select, ignore),
+        verb=VERB,
+        subject=f"step {facts.step}",
+        targets=(facts.target,),
+        contracts=(loaded.path,),
+        fail_on=fail_on,
+        proof=_proof(facts),
+        notes=tuple(facts.notes),
+    )
+
+
+def resumed(loaded: LoadedContract, options: Options, say: Told | None = None) -> ResumeFacts:
+    """Run all legs. Raises ContractLintError for whatever the step raises."""
+    require_jax(options.python)
+    names = chosen_targets(loaded, () if options.target is None else (options.target,))
+    executing = [name for name in names if parse_target(name).executes]
+    if not executing:
+        said = f"none of the targets {', '.join(names)} can be executed here"
+        raise ContractLintError(said, loaded.place("targets"), "name one that can: --target cpu:8")
+    steps = list(loaded.contract.step) if loaded.contract is not None else []
+    child = child_request(loaded, executing[0], [options.step or steps[0]])
+    with temporary_folder() as work:
+        return _Test(loaded, child, options, work, say or (lambda line: None)).run()
+
+
+class _Test:
+    def __init__(self, loaded: LoadedContract, child: ChildRequest, options: Options, work: Path, say: Told) -> None:
+        self.loaded, self.child, self.options, self.work, self.say = loaded, child, options, work, say
+        self.notes: list[str] = []
+        self.own = False
+        self.loss: LossSeen | None = None
+        self.legs = 0
+
+    def run(self) -> ResumeFacts:
+        until = self.options.steps
+        first, second = max(1, until // 3), max(2, 2 * until // 3)
+        self.say(f"{until} steps, never stopped")
+        unbroken = self._leg("unbroken", self.child, until, save=[first], loss_at=[first])
+        loss, legs = self.loss, []
+        killed: list[tuple[KillPoint, int, list[int]]] = [
+            (KILL_POINTS[0], first + 1, [first]),
+            (KILL_POINTS[1], second + 1, [second]),
+            (KILL_POINTS[2], second + 1, []),
+        ]
+        for point, at, save in killed:
+            self.say(f"taken up, and killed in the save of step {at}, {point}")
+            legs.append(self._leg("run", self.child, at, save=save, begin=at, kill=point))
+        self.say(f"taken up, to step {until}")
+        legs.append(self._leg("run", self.child, until))
+        meshes = self._meshes(first, loss)
+        return ResumeFacts(
+            step=self.child.steps[0].name,
+            target=self.child.target,
+            own=self.own,
+            unbroken=unbroken,
+            legs=legs,
+            meshes=meshes,
+            missing=self._missing(),
+            notes=self.notes,
+        )
+
+    def _meshes(self, saved: int, loss: LossSeen | None) -> list[LegSeen]:
+        """Restore what the unbroken run saved onto another mesh, and what that saved onto a third."""
+        before, found = "unbroken", []
+        for number, axes in enumerate(self._others()):
+            mesh = self.child.mesh.model_copy(update={"axes": axes}) if self.child.mesh is not None else None
+            child = self.child.model_copy(update={"mesh": mesh})
+            self.say(f"taken up on {words(axes)}")
+            name = f"mesh{number}"
+            shutil.copytree(self.work / before, self.work / name)
+            try:
+                at = saved + number
+                leg = self._leg(name, child, at + 1, save=[at + 1], loss_at=[at, at + 1], against=loss)
+            except ContractLintError as error:
+                self.notes.append(f"not restored onto {words(axes)}: {' '.join(error.message.split())[:200]}")
+                shutil.rmtree(self.work / name)
+                continue
+            if leg.not_compared:
+                self.notes.append(f"loss on {words(axes)} not compared: {leg.not_compared}")
+            found.append(leg)
+            before, loss = name, self.loss
+            if len(found) == MOST_MESHES and self.options.meshes is None:
+                break
+        return found
+
+    def _others(self) -> Iterator[dict[str, int]]:
+        """The meshes to restore onto."""
+        if self.options.meshes is not None:
+            yield from self.options.meshes
+            return
+        if self.child.mesh is None:
+            self.notes.append("restored onto no other mesh: the contract names none")
+            return
+        axes = self.child.mesh.axes
+        others = list(_arrangements(axes))
+        if not others:
+            self.notes.append(f"restored onto no other mesh: {words(axes)} is the only one over its axes")
+        yield from others
+
+    def _leg(self, folder: str, child: ChildRequest, until: int, **asked: object) -> LegSeen:
+        """Run one leg; what is on disk when it has ended is looked at from here."""
+        self.legs += 1
+        place = self.work / folder
+        place.mkdir(exist_ok=True)
+        request = LegRequest.model_validate(
+            {
+                "child": child,
+                "folder": str(place),
+                "log": str(self.work / f"leg{self.legs}.jsonl"),
+                "cache": str(self.work / "cache"),
+                "until": until,
+                **asked,
+            }
+        )
+        timeout = self.options.timeout or DEFAULT_TIMEOUT
+        said = ask(MODULE, request, child.target, on_progress=self.say, timeout=timeout, python=self.options.python)
+        if isinstance(said, ChildFailure):
+            made, leg = LegReport(failure=said), leg_of(request)
+            if leg is None or leg.killed is None:
+                raise said.as_error(self.loaded.place("step"))
+        else:
+            made = LegReport.model_validate_json(said)
+            leg = made.leg
+        if leg is None:
+            assert made.failure is not None
+            key = tuple(made.failure.key)
+            raise made.failure.as_error(self.loaded.place(key) if key else None)
+        if request.kill is not None and leg.killed is None:
+            self.notes.append(f"not killed {request.kill}: the save has no such point that can be seen")
+        self.own, self.loss = self.own or made.own, made.loss
+        return leg.model_copy(update={"committed": _committed(place)})
+
+    def _missing(self) -> list[str]:
+        checkpoint = _read(self.work / "run")
+        if checkpoint is None:
+            self.notes.append("what was saved was not looked at: it is of no format that is known")
+            return []
+        return missing_for_resume(CheckpointEvidence(checkpoint, self.loaded))
+
+
+def _arrangements(axes: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Every other way to spread the same devices over the same axes, those near to the given sizes last."""
+    devices = prod(axes.values())
+    sizes = [size for size in range(1, devices + 1) if devices % size == 0]
+    found = [dict(zip(axes, each, strict=True)) for each in product(sizes, repeat=len(axes)) if prod(each) == devices]
+    # Without axes of size 1 first: more is spread there.
+    yield from sorted((each for each in found if each != axes), key=lambda each: list(each.values()).count(1))
+
+
+def _read(folder: Path) -> Checkpoint | None:
+    try:
+        return read_checkpoint(folder)
+    except ContractLintError:
+        return None
+
+
+def _committed(folder: Path) -> int | None:
+    checkpoint = _read(folder)
+    latest = checkpoint.latest if checkpoint is not None else None
+    return latest.number if latest is not None else None
+
+
+def _proof(facts: ResumeFacts) -> str:
+    """What a clean verdict rests on."""
+    names = list(dict.fromkeys(name for seen in facts.unbroken.seen for name in seen.values))
+    stops = [f"{leg.killed} (step {leg.begun:,})" for leg in facts.legs if leg.killed is not None]
+    resumes = sum(bool(leg.restored) for leg in facts.legs)
+    arrays = len(facts.unbroken.state)
+    parts = [
+        f"{len(facts.unbroken.seen):,} steps, killed {', '.join(stops) or 'nowhere'}, taken up {resumes} times: "
+        f"{', '.join(names)} and {arrays:,} arrays equal to the bit"
+    ]
+    for leg in facts.meshes:
+        compared = leg.compared
+        loss = (
+            f", loss at {compared.ratio:.2g} of its bound"
+            if compared is not None and compared.ratio is not None
+            else ""
+        )
+        parts.append(f"on {words(leg.mesh)} equal to the bit{loss}")
+    return "; ".join(parts)

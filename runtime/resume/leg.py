@@ -1,0 +1,170 @@
+"""One leg of the smoke test, in a process of its own: restore, go on, save, perhaps be killed.
+
+`python -m contract_lint.runtime.resume.leg REQUEST REPORT FD`, as `worker` says; REQUEST is a LegRequest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from ...contracts.resume import StepSeen
+from ..worker import Progress, leave, require, serve
+from .kill import Killer
+from .log import leg_of
+from .request import LegReport, LegRequest, LossSeen
+
+
+def run_leg(request: LegRequest, progress: Progress) -> LegReport:
+    """Do it. Raises StepFailure for what the user's code raises."""
+    child = request.child
+    require(child.target, child.effort)
+    progress(f"starting {child.target}")
+    import jax
+
+    from .. import build
+    from ..errors import failure
+    from ..requested import configure
+    from ..targets import target
+
+    chosen = target(child.target, child.effort)
+    paths = configure(chosen, child)
+    # Every leg on one mesh runs the same program: it is compiled once for all.
+    jax.config.update("jax_enable_compilation_cache", True)
+    jax.config.update("jax_compilation_cache_dir", request.cache)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    asked = child.steps[0]
+    mesh = build.make_mesh(child.mesh, chosen) if child.mesh else None
+    progress(f"{asked.name}: build")
+    builder = build.load_builder(asked, paths)
+    try:
+        step = build.call_build(builder, asked, asked.args, mesh, asked.static)
+        return _Leg(request, step, mesh, paths, progress).run()
+    except BaseException as error:  # SystemExit and the like end the user's code here, not this process
+        raise failure(error, paths, "resuming the step", ("step", asked.name)) from None
+
+
+class _Leg:
+    def __init__(self, request: LegRequest, step: Any, mesh: Any, paths: Any, progress: Progress) -> None:
+        from ..run.loop import Loop
+        from .carried import Carried
+
+        self.request, self.step, self.mesh, self.paths, self.progress = request, step, mesh, paths, progress
+        self.own = step.resumable is not None
+        loop = Loop(step, mesh, paths, {})
+        self.run_of: Any = step.resumable(request.folder) if self.own else Carried(step, loop, request.folder)
+        self.compared: dict[str, Any] = {}
+
+    def run(self) -> LegReport:
+        request, name = self.request, self.request.child.steps[0].name
+        self.progress(f"{name}: restore")
+        done = self.run_of.restore()
+        self._say(restored=done, state=self._state())
+        loss = None
+        while True:
+            if done in request.save:
+                self.progress(f"{name}: save step {done}")
+                self.run_of.save()
+                self.run_of.wait()
+                self._say(saved=done)
+            if done == request.begin and request.kill is not None:
+                self._begin(done)
+            if done in request.loss_at:  # behind the save: it takes the next batch, and the cursor moves on
+                loss = self._loss(request.against if done == request.loss_at[0] else None)
+            if done >= request.until:
+                break
+            self.progress(f"{name}: step {done + 1}")
+            given = self.run_of.advance()
+            done += 1
+            seen = StepSeen(step=done, values=_values(given), state=self._state())
+            self._say(seen=seen.model_dump())
+        self._say(**self.compared)
+        return LegReport(leg=leg_of(request), loss=loss, own=self.own)
+
+    def _begin(self, done: int) -> None:
+        """Save, and be killed on the way."""
+        point = self.request.kill
+        assert point is not None
+        self._say(begun=done)
+        killer = Killer(self.request.folder, point, lambda: self._say(killed=point))
+        killer.arm()
+        self.run_of.save()
+        killer.returned()
+        self.run_of.wait()
+        if point == "while it finalises":
+            killer.die()  # it did nothing in the background
+
+    def _loss(self, before: LossSeen | None) -> LossSeen | None:
+        """The loss of the next step on the arrays as they are; compared where there is something to compare with."""
+        import jax
+        import numpy as np
+
+        from ..run.compare import LongestSum, Runs, judge, roundoff_of
+        from ..run.evaluate import evaluate
+        from ..run.session import MOVES
+        from ..run.values import host_values
+
+        if not hasattr(self.run_of, "arguments"):
+            self.compared = {"not_compared": "the step's `resumable` has no `arguments()`"}
+            return None
+        args, kwargs = self.run_of.arguments()
+        values = host_values(self.step, args, kwargs)
+        found = evaluate(self.step, values, self.mesh, self.paths, moves=MOVES)
+        losses = [key for key in found.values if key[0] == "loss"]
+        key = ("loss", "loss") if ("loss", "loss") in losses else losses[0] if losses else None
+        if key is None:
+            self.compared = {"not_compared": "the step returns no loss"}
+            return None
+        value, longest = found.values[key], found.longest.get(key, LongestSum())
+        made = LossSeen(
+            loss=float(value),
+            dtype=value.dtype.name,
+            moved=[float(run[key]) for run in found.moved],
+            roundoff=roundoff_of(jax.numpy.dtype(found.product)),
+            terms=longest.terms,
+            sum_roundoff=longest.roundoff,
+        )
+        if before is not None:
+            dtype = jax.numpy.dtype(before.dtype)
+            runs = Runs(value, np.asarray(before.loss, dtype), None, [np.asarray(each, dtype) for each in before.moved])
+            said = judge("loss", "loss", runs, before.roundoff, LongestSum(before.terms, before.sum_roundoff))
+            self.compared = {"not_compared": said} if isinstance(said, str) else {"compared": said.model_dump()}
+        return made
+
+    def _state(self) -> dict[str, str]:
+        import jax
+        import numpy as np
+
+        from ..data.digest import batch_digest
+        from ..leaves import joined
+
+        flat = jax.tree_util.tree_flatten_with_path(self.run_of.state())[0]
+        return {joined(path): batch_digest(np.asarray(leaf)) for path, leaf in flat}
+
+    def _say(self, **said: Any) -> None:
+        with open(self.request.log, "a", encoding="utf-8") as log:
+            log.write(json.dumps(said) + "\n")
+            log.flush()
+            os.fsync(log.fileno())
+
+
+def _values(given: Any) -> dict[str, str]:
+    """Numbers by their exact decimals, arrays by their digest."""
+    import jax
+    import numpy as np
+
+    from ..data.digest import batch_digest
+
+    found: dict[str, str] = {}
+    for name, value in given.items():
+        value = jax.device_get(value)
+        single = not isinstance(value, (dict, list, tuple)) and np.ndim(value) == 0
+        found[str(name)] = repr(np.asarray(value).item()) if single else batch_digest(value)
+    return found
+
+
+if __name__ == "__main__":
+    leave(serve(sys.argv[1:], LegRequest, run_leg, lambda _, failure: LegReport(failure=failure)))

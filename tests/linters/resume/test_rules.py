@@ -1,0 +1,160 @@
+"""Every rule on a resume: facts that break it, and the twin that differs in the one thing and does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from contract_lint.contracts.finding import Finding
+from contract_lint.contracts.load import LoadedContract, load_contract
+from contract_lint.contracts.manifest import Comparison
+from contract_lint.contracts.resume import LegSeen, ResumeFacts, StepSeen
+from contract_lint.linters.registry import builtin_rules
+from contract_lint.linters.resume.evidence import ResumeEvidence
+from contract_lint.linters.resume.judge import judge_resume
+
+MESH = {"data": 8, "fsdp": 1}
+
+
+def seen(step: int, **values: str) -> StepSeen:
+    """What a step gives that is done right; `w` and `mu` are arrays of the state."""
+    state = {"params/w": values.pop("w", f"w{step}"), "opt_state/mu": values.pop("mu", f"mu{step}")}
+    right = {"loss": f"{1 / step!r}", "batch": f"b{step}", "rng": f"r{step}", "learning_rate": f"{step / 8!r}"}
+    return StepSeen(step=step, values=right | values, state=state)
+
+
+def leg(restored: int, *steps: StepSeen, **fields: Any) -> LegSeen:
+    state = fields.pop("state", seen(restored).state if restored else {})
+    return LegSeen(**({"mesh": MESH, "restored": restored, "state": state, "seen": list(steps)} | fields))
+
+
+def compared(ratio: float | None) -> Comparison:
+    return Comparison(
+        role="loss", path="loss", ratio=ratio, error=0.1, bound=1.0, floor=None, method="m", sharded=2.0, reference=1.0
+    )
+
+
+BEGUN = leg(0, seen(1), seen(2), saved=[1], begun=2, killed="before the commit", committed=1)
+SECOND = leg(1, seen(2), seen(3), saved=[2], begun=3, killed="between items", committed=2)
+LAST = leg(2, seen(3), seen(4))
+OTHER_MESH = {"mesh": {"data": 4, "fsdp": 2}}
+ON_ANOTHER = leg(1, seen(2), **OTHER_MESH)
+
+
+def facts(legs: Sequence[LegSeen] = (BEGUN, SECOND, LAST), **fields: Any) -> ResumeFacts:
+    unbroken = leg(0, *(seen(step) for step in (1, 2, 3, 4)), saved=[1])
+    return ResumeFacts(step="train", target="cpu:8", own=True, unbroken=unbroken, legs=list(legs), **fields)
+
+
+# Rule -> what is wrong, and what is said.
+CASES: list[tuple[str, ResumeFacts, str]] = [
+    (
+        "CKP701",
+        facts([BEGUN, leg(1, seen(2, loss="0.75"), saved=[2]), LAST]),
+        "behind the first resume, step 2 gives the loss 0.75, the run that never stopped 0.5",
+    ),
+    (
+        "CKP701",
+        facts([BEGUN, SECOND, leg(2, seen(3, mu="other"))]),
+        "behind the second resume, opt_state/mu of the state is another behind step 3",
+    ),
+    (
+        "CKP702",
+        facts([BEGUN, SECOND, leg(2, seen(3, batch="b2"))]),
+        "behind the second resume, step 3 is given the batch of step 2",
+    ),
+    (
+        "CKP702",
+        facts([BEGUN, leg(1, seen(2, batch="b9"), saved=[2]), LAST]),
+        "step 2 is given a batch that the run that never stopped has not seen",
+    ),
+    (
+        "CKP703",
+        facts([BEGUN, leg(1, seen(2, rng="r1"), saved=[2]), LAST]),
+        "behind the first resume, step 2 draws from the keys of step 1",
+    ),
+    (
+        "CKP704",
+        facts([BEGUN, leg(1, seen(2, learning_rate="0.125"), saved=[2]), LAST]),
+        "step 2 has the learning rate 0.125, in the run that never stopped 0.25",
+    ),
+    (
+        "CKP705",
+        facts([BEGUN, leg(0, seen(1), saved=[1], committed=1), leg(1, seen(2))]),
+        "the run was killed before the commit of the save of step 2, and begins anew: step 1 was committed",
+    ),
+    (
+        "CKP705",
+        facts([BEGUN, leg(2, seen(3), saved=[3], committed=3), leg(3, seen(4))]),
+        "and goes on from step 2: step 1 was committed",
+    ),
+    (
+        "CKP706",
+        facts([BEGUN, leg(1, seen(2), state=seen(1, w="cast").state, saved=[2]), LAST]),
+        "behind the first resume, params/w of step 1 is another than it was (1 of 2 arrays)",
+    ),
+    (
+        "CKP706",
+        facts(meshes=[leg(1, seen(2), state={"params/w": "w1"}, **OTHER_MESH)]),
+        "restored from data 8 x fsdp 1 onto data 4 x fsdp 2, opt_state/mu of step 1 is not there",
+    ),
+    (
+        "CKP707",
+        facts(meshes=[leg(1, seen(2), compared=compared(2.0), **OTHER_MESH)]),
+        "behind step 1 the loss is 2.0 on data 4 x fsdp 2 and 1.0 on data 8 x fsdp 1: 2 times what rounding explains",
+    ),
+    ("CKP707", facts(meshes=[leg(1, seen(2), compared=compared(None), **OTHER_MESH)]), "not finite"),
+    (
+        "CKP708",
+        facts(missing=["step", "optimizer slot nu"]),
+        "WARM START: what is saved has no step, no optimizer slot",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> LoadedContract:
+    path = tmp_path_factory.mktemp("resume") / "small.contract.yaml"
+    path.write_text("contract: 1\nname: small\nstep: { train: { entry: 'm:build' } }\n")
+    return load_contract(path)
+
+
+def judged(loaded: LoadedContract, given: ResumeFacts, strict: bool = False) -> list[Finding]:
+    return judge_resume(ResumeEvidence(given, loaded, strict))
+
+
+@pytest.mark.parametrize(("code", "bad", "said"), CASES)
+def test_a_broken_promise_gives_its_finding_alone(
+    loaded: LoadedContract, code: str, bad: ResumeFacts, said: str
+) -> None:
+    found = judged(loaded, bad)
+    assert [each.code for each in found] == [code] and said in found[0].message, [each.message for each in found]
+
+
+def test_the_twin_of_all_is_clean(loaded: LoadedContract) -> None:
+    within = facts(meshes=[leg(1, seen(2), compared=compared(0.5), **OTHER_MESH)])
+    assert judged(loaded, facts(meshes=[ON_ANOTHER])) == [] and judged(loaded, within) == []
+
+
+def test_a_save_that_was_committed_before_the_kill_is_taken_up(loaded: LoadedContract) -> None:
+    committed = BEGUN.model_copy(update={"committed": 2})
+    assert judged(loaded, facts([committed, leg(2, seen(3)), leg(2, seen(3))])) == []
+    unknown = BEGUN.model_copy(update={"committed": None})
+    for restored in (1, 2):
+        assert judged(loaded, facts([unknown, leg(restored, seen(restored + 1))])) == []
+
+
+def test_other_numbers_follow_from_another_batch(loaded: LoadedContract) -> None:
+    found = judged(loaded, facts([BEGUN, leg(1, seen(2, batch="b1", loss="1.0"), saved=[2]), LAST]))
+    cause, effect = sorted(found, key=lambda each: each.code, reverse=True)
+    assert (cause.code, effect.code, effect.caused_by) == ("CKP702", "CKP701", cause.fingerprint)
+
+
+def test_a_warm_start_fails_where_it_is_asked_to(loaded: LoadedContract) -> None:
+    missing = facts(missing=["step"])
+    assert [judged(loaded, missing, strict)[0].severity for strict in (False, True)] == ["warning", "error"]
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {rule.code for rule in builtin_rules("resume")} == {code for code, *_ in CASES}

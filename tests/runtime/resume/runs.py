@@ -1,0 +1,89 @@
+"""A small step with a `resumable` of its own, as a project might write it: numpy files and a rename."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+STATE = {name: jax.ShapeDtypeStruct((4,), jnp.float32) for name in ("w", "m")}
+BATCH = jax.ShapeDtypeStruct((8, 4), jnp.float32)
+
+
+def batch(index: int) -> jax.Array:
+    return jnp.asarray(np.random.default_rng((7, index)).standard_normal((8, 4)), jnp.float32)
+
+
+def train_step(state: dict[str, jax.Array], batch: jax.Array, rate: jax.Array) -> tuple[Any, dict[str, jax.Array]]:
+    loss, grad = jax.value_and_grad(lambda w: jnp.mean((batch @ w - 1) ** 2))(state["w"])
+    momentum = 0.9 * state["m"] + grad
+    return {"w": state["w"] - rate * momentum, "m": momentum}, {"loss": loss}
+
+
+class Run:
+    """The hook. Faults: `anew` finds no step, `weights` forgets the momentum, `frozen` has a cursor that stands still
+    behind a resume, `schedule` begins again."""
+
+    def __init__(self, folder: str, fault: str | None) -> None:
+        self.folder, self.fault, self.done, self.cursor, self.rate_at = Path(folder), fault, 0, 0, 0
+        self.resumed = False
+        self.arrays = {"w": jnp.zeros(4), "m": jnp.zeros(4)}
+        self.step = jax.jit(train_step)
+
+    def restore(self) -> int:
+        steps = [int(path.name) for path in self.folder.iterdir() if path.name.isdigit()]
+        if not steps or self.fault == "anew":
+            return 0
+        at = self.folder / str(max(steps))
+        saved = np.load(at / "arrays.npz")
+        self.arrays = {name: jnp.asarray(saved[name]) for name in saved.files}
+        if self.fault == "weights":
+            self.arrays["m"] = jnp.zeros(4)
+        about = json.loads((at / "about.json").read_text())
+        self.done, self.cursor, self.rate_at = about["step"], about["cursor"], about["step"]
+        self.resumed = True
+        if self.fault == "schedule":
+            self.rate_at = 0
+        return self.done
+
+    def advance(self) -> dict[str, Any]:
+        rows, rate = batch(self.cursor), jnp.float32(0.1 / (1 + self.rate_at))
+        self.arrays, metrics = self.step(self.arrays, rows, rate)
+        self.done, self.rate_at = self.done + 1, self.rate_at + 1
+        if not (self.fault == "frozen" and self.resumed):
+            self.cursor += 1
+        return {**metrics, "batch": rows, "learning_rate": rate}
+
+    def save(self) -> None:
+        partial = self.folder / f"{self.done}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        np.savez(partial / "arrays.npz", **{name: np.asarray(value) for name, value in self.arrays.items()})
+        (partial / "about.json").write_text(json.dumps({"step": self.done, "cursor": self.cursor}))
+        os.rename(partial, self.folder / str(self.done))
+
+    def wait(self) -> None:
+        pass
+
+    def state(self) -> Any:
+        return self.arrays
+
+
+def build(fault: str | None = None, own: bool = True) -> Any:
+    def example(index: int) -> Any:
+        return ({"w": jnp.zeros(4), "m": jnp.zeros(4)}, batch(index), jnp.float32(0.1)), {}
+
+    return SimpleNamespace(
+        fn=train_step,
+        args=(STATE, BATCH, jax.ShapeDtypeStruct((), jnp.float32)),
+        carry={0: "state"},
+        example=example,
+        resumable=(lambda folder: Run(folder, fault)) if own else None,
+    )

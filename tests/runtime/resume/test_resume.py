@@ -1,0 +1,74 @@
+"""The smoke test of a resume on real runs: the trainer, a project's own with faults, a step without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from contract_lint.contracts.load import load_contract
+from contract_lint.plugins.pipeline.report import Report
+from contract_lint.plugins.pipeline.resume import Options, check_resume, resumed
+
+HERE = Path(__file__).parent
+OWN = """\
+contract: 1
+name: small
+step: {{ train: {{ entry: "runs:build", path: [{here}], args: {args} }} }}
+targets: [cpu:1]
+"""
+SIZES = (
+    "{ layers: 1, d_model: 16, d_ff: 32, heads: 2, kv_heads: 1, vocab: 32, sequence: 16, microbatches: 1, warmup: 4 }"
+)
+TRAINER = f"""\
+contract: 1
+name: small
+step: {{ train: {{ entry: "contract_lint.runtime.trainer:build", args: {SIZES} }} }}
+targets: [cpu:8]
+mesh: {{ axes: {{ data: 8, fsdp: 1 }} }}
+optimizer: {{ name: adamw }}
+checkpoint:
+  state: {{ step: step, key: rng, tokens: tokens, schedule: schedule, cursor: data, versions: versions }}
+"""
+
+
+def tried(folder: Path, **args: object) -> Report:
+    path = folder / "small.contract.yaml"
+    path.write_text(OWN.format(here=json.dumps(str(HERE)), args=json.dumps(args)))
+    return check_resume(str(path), Options(steps=4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "code", "said"),
+    [
+        ("weights", "CKP706", "m of step 1 is another"),
+        ("frozen", "CKP702", "behind the first resume, step 3 is given the batch of step 2"),
+        ("schedule", "CKP704", "step 2 has the learning rate"),
+        ("anew", "CKP705", "begins anew: step 1 was committed"),
+    ],
+)
+def test_a_fault_is_found_by_its_name(tmp_path: Path, fault: str, code: str, said: str) -> None:
+    report = tried(tmp_path, fault=fault)
+    roots = [root.finding for root in report.new_roots()]
+    assert {each.code for each in roots} == {code} and said in roots[0].message, [each.message for each in roots]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own", [True, False])
+def test_its_twin_and_a_step_without_a_run_of_its_own_are_clean(tmp_path: Path, own: bool) -> None:
+    report = tried(tmp_path, own=own)
+    assert report.findings == () and "equal to the bit" in (report.proof or ""), report.findings
+
+
+@pytest.mark.slow
+def test_the_trainer_resumes_on_every_mesh_and_after_every_kill(tmp_path: Path) -> None:
+    path = tmp_path / "small.contract.yaml"
+    path.write_text(TRAINER)
+    loaded = load_contract(path)
+    facts = resumed(loaded, Options(steps=4, meshes=[{"data": 4, "fsdp": 2}, {"data": 2, "fsdp": 4}]))
+    assert [leg.killed for leg in facts.legs] == ["before the commit", "between items", "while it finalises", None]
+    assert [leg.restored for leg in facts.legs][:3] == [0, 1, 2] and facts.legs[3].restored in (2, 3)
+    assert [leg.mesh for leg in facts.meshes] == [{"data": 4, "fsdp": 2}, {"data": 2, "fsdp": 4}]
+    assert all(leg.compared is not None and (leg.compared.ratio or 0) <= 1 for leg in facts.meshes)
+    assert facts.missing == [] and facts.own and facts.notes == []

@@ -15,7 +15,7 @@ from .rule import Evidence
 from .verdict.causes import LIMITS, fold
 from .verdict.contract_causes import fold_contract
 from .verdict.deviations import Verdict, accept, is_accepted
-from .verdict.suppressions import suppress
+from .verdict.suppressions import suppress, suppressions
 
 if TYPE_CHECKING:
     from ..hlo_tools.capture import Capture
@@ -113,7 +113,8 @@ def _suppressed(loaded: LoadedContract, findings: list[Finding], kinds: Iterable
 
     What follows from a suppressed root is suppressed with it; a broken limit stands for itself.
     """
-    texts = {path: text for path, text in loaded.document.texts.items() if "contract-lint" in text}
+    # What a comment may name takes all rules to know: not for a text that only mentions this program.
+    texts = {path: text for path, text in loaded.document.texts.items() if suppressions(path, text)}
     if not texts:
         return findings
     judged = {word for kind in kinds for rule in rules(kind) for word in (rule.code, rule.name)}

@@ -62,3 +62,11 @@ def test_no_verb_without_user_code_imports_jax(verb: str, tmp_path: Path, contra
     (tmp_path / "a.contract.yaml").write_text(contract_text)
     _, modules = loaded([verb], tmp_path)
     assert modules.isdisjoint({"jax", "jaxlib", "numpy", "flax", "my_pkg"})
+
+
+def test_checking_a_contract_loads_no_rule_on_programs(tmp_path: Path, contract_text: str) -> None:
+    (tmp_path / "a.contract.yaml").write_text(f"# `contract-lint verify` measures it.\n{contract_text}")
+    _, modules = loaded(["check", "a.contract.yaml"], tmp_path)
+    assert "contract_lint.linters.contract.rules" in modules
+    heavy = {f"contract_lint.linters.{name}.rules" for name in ("source", "trace", "program", "run", "batch")}
+    assert modules.isdisjoint({*heavy, "contract_lint.hlo_tools.attribution", "networkx", "libcst"})

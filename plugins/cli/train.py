@@ -73,4 +73,6 @@ def command(
     if form == "text" and SECONDS in metrics:
         click.echo(times(metrics[SECONDS]))
     if record:
-        note(record_training(contract, target, metrics, Where(load_settings(Path.cwd(), None).cache_dir, python)))
+        where = Where(load_settings(Path.cwd(), None).cache_dir, python)
+        program = rows.rows[-1].get("program")
+        note(record_training(contract, target, metrics, where, program=program, checkpoints=checkpoints))

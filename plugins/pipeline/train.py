@@ -38,7 +38,8 @@ def train(
 
     `checkpoints`: the folder that the state is saved in every `save_every` steps (default: at the end alone), with the
     observations that the contract promises; what is committed there is taken up first, and told as `{"taken_up": N}`.
-    At the end come `entropy` (of the synthetic language) and `excess` (mean of the last tenth of losses above it).
+    At the end come `entropy` (of the synthetic language), `excess` (mean of the last tenth of losses above it) and
+    `program` (the digest of the step as it was lowered).
     `say` is told which compiler options of this process are left out.
     Raises ContractLintError for a contract whose step is not the reference trainer, settings that do not fit, and a
     child that dies.

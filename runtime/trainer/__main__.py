@@ -1,8 +1,9 @@
 """`python -m contract_lint.runtime.trainer REQUEST`: train on one target's devices and print the metrics of each step.
 
 REQUEST is a TrainRequest as JSON. One JSON object a step goes to standard output, `{"step", "loss", "grad_norm",
-"tokens"}`, then one with `{"entropy", "excess"}`, in nats for each token; before them `{"taken_up": STEPS}` where the
-run was taken up from a checkpoint. Settings that do not fit end with exit code 2 and a sentence.
+"tokens"}`, then one with `{"entropy", "excess"}`, in nats for each token, and the digest of the program; before them
+`{"taken_up": STEPS}` where the run was taken up from a checkpoint. Settings that do not fit end with exit code 2 and a
+sentence.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def main(request: TrainRequest) -> int:
     from ..request import MeshRequest, StepFailure
     from . import build
     from .data import ENTROPY
+    from .lowered import lowered_digest
     from .train import train
 
     def show(index: int, metrics: dict[str, Any]) -> None:
@@ -47,7 +49,7 @@ def main(request: TrainRequest) -> int:
         print(" ".join(str(error).split()), file=sys.stderr)
         return 2
     if len(run.losses):
-        print(json.dumps({"entropy": ENTROPY, "excess": run.excess}))
+        print(json.dumps({"entropy": ENTROPY, "excess": run.excess, "program": lowered_digest(step)}))
     return 0
 
 

@@ -25,6 +25,7 @@ def test_loss_falls(tmp_path: Path) -> None:
     assert [row["step"] for row in rows] == list(range(8))
     assert rows[-1]["loss"] < rows[0]["loss"]
     assert last["entropy"] < rows[-1]["loss"] and last["excess"] > 0
+    assert len(last["program"]) == 64
 
 
 def test_options_that_are_left_out_are_told_and_a_python_that_is_none_is_named(

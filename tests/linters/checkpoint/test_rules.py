@@ -270,5 +270,10 @@ def test_a_broken_promise_gives_its_finding_alone_and_its_twin_none(
     assert [each.message for each in judged(tmp_path, good)] == []
 
 
+def test_what_the_contract_accepts_is_marked(tmp_path: Path) -> None:
+    section = "{ layout: zarr }\ndeviations: [{ rule: checkpoint-layout, reason: moved next month }]"
+    assert [each.status for each in judged(tmp_path, {"section": section})] == ["accepted"]
+
+
 def test_every_rule_has_a_case() -> None:
     assert {rule.code for rule in builtin_rules("checkpoint")} == {code for code, *_ in CASES}

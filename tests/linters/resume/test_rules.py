@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,6 +155,14 @@ def test_other_numbers_follow_from_another_batch(loaded: LoadedContract) -> None
 def test_a_warm_start_fails_where_it_is_asked_to(loaded: LoadedContract) -> None:
     missing = facts(missing=["step"])
     assert [judged(loaded, missing, strict)[0].severity for strict in (False, True)] == ["warning", "error"]
+
+
+def test_what_the_contract_accepts_is_marked(loaded: LoadedContract, tmp_path: Path) -> None:
+    path = tmp_path / "accepting.contract.yaml"
+    deviation = "deviations: [{ rule: CKP703, match: { subject: rng }, reason: no dropout }]\n"
+    path.write_text(f"{Path(loaded.path).read_text()}{deviation}")
+    bad = facts([BEGUN, leg(1, seen(2, rng="r1"), saved=[2]), LAST])
+    assert [judged(each, bad)[0].status for each in (loaded, load_contract(path))] == ["new", "accepted"]
 
 
 def test_every_rule_has_a_case() -> None:

@@ -12,17 +12,23 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from .prefixes import without_prefixes
+
 _SIZE = r"(\d{1,12}(?:\.\d{1,6})?[KMGT]?)i?B?"
 _EARLY = re.compile(
     rf"Ran out of memory on (?P<space>\w{{1,20}}), the total memory required for [\w ]{{1,60}} \({_SIZE}\) "
     rf"exceeds available \w{{1,20}} \({_SIZE}\)"
 )
-_LATE = re.compile(rf"Ran out of memory in memory space (?P<space>\w{{1,20}})\. Used {_SIZE} of {_SIZE} \w{{1,20}}")
+_LATE = re.compile(
+    rf"Ran out of memory in memory space (?P<space>\w{{1,20}})\. Used {_SIZE} of {_SIZE}(?: \w|(?<=[KMGT])\Z)"
+)
 _OVER = re.compile(rf"Exceeded \w{{1,20}} capacity by {_SIZE}")
 _MODULE = re.compile(r"HLO module: ([\w.<>-]{1,200}?)\.?(?:\s|$)")
 _SECTION = re.compile(rf"^ {{2,8}}(reserved|program|arguments|global|scoped|HLO temp|overlays) +{_SIZE}(?= |$)", re.M)
-_PREFIX = re.compile(r"^.{1,200}?\w\.(?:cc|h|py):\d{1,6}\] ?")
-_ENTRY = re.compile(rf"^ *(\d{{1,4}})\. Size: {_SIZE} *$")
+_ENTRY = re.compile(rf"^ *(\d{{1,4}})\. Size:(?: +{_SIZE})? *$")
+# A report that ends in a number without a unit ends inside of it: what is left of it would be taken for bytes.
+_CUT = re.compile(r"(?<=[ :])\d{1,12}(?:\.\d{0,6})?\Z")
+_LISTED = r"\d{1,4}\. Size: |(?:Operator|Shape|Unpadded size|XLA label|Allocation type): "
 _FIELD = re.compile(r"^ *(Operator|Shape|Unpadded size|XLA label|Allocation type): *(.{1,4000})$")
 _RULE = re.compile(r"^ *={8,} *$")
 _OP_NAME = re.compile(r'op_name="((?:[^"\\]|\\.){1,4000})"')
@@ -85,11 +91,6 @@ def out_of_memory(text: str) -> OutOfMemory | None:
     )
 
 
-def without_prefix(line: str) -> str:
-    """A line without what a logger prints before it: time, process, the place in the compiler's source."""
-    return _PREFIX.sub("", line)
-
-
 def parse_size(text: str) -> int:
     """`15.75G` in bytes, by powers of 1024. Raises ValueError for anything else."""
     unit = text[-1:] if text[-1:] in _UNITS and text[-1:] else ""
@@ -106,11 +107,12 @@ def reported_allocations(text: str) -> list[ReportedAllocation]:
             found.append(_allocation(fields))
         fields.clear()
 
-    for line in text.splitlines():
-        line = without_prefix(line)
+    for line in without_prefixes(_CUT.sub("", text), _LISTED).splitlines():
         if (match := _ENTRY.match(line)) is not None:
             close()
-            fields["number"], fields["Size"] = match[1], match[2]
+            fields["number"] = match[1]
+            if match[2]:
+                fields["Size"] = match[2]
         elif (match := _FIELD.match(line)) is not None:
             if match[1] in fields:
                 close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from sys import intern
 
@@ -11,6 +10,7 @@ from ..contracts.finding import Location
 from .frames import FrameTable
 from .gzipped import MAGIC, unpack
 from .instruction import Instruction
+from .pasted import is_text
 from .shape import Shape, parse_shape
 from .text.attributes import integer, read_attributes
 from .text.index import IndexedComputation, index_text
@@ -22,7 +22,6 @@ __all__ = ["Computation", "HloModule", "Instruction", "Shape", "parse_hlo"]
 MAX_BYTES = 4 << 30
 # Groups name each device once; more devices than this is no machine that exists.
 MAX_DEVICES = 1 << 24
-_TEXT_START = re.compile(rb"[\s\x20-\x7e\x80-\xff]*\Z")
 
 
 class Computation:
@@ -338,7 +337,7 @@ def parse_hlo(text_or_bytes: str | bytes, path: str = "") -> HloModule:
         data = bytes(text_or_bytes)
         if data.startswith(MAGIC):
             data = unpack(data, Location(""), MAX_BYTES)
-        if _is_proto(data):
+        if data and not is_text(data):
             from .proto import module_from_proto
 
             return module_from_proto(data)
@@ -348,11 +347,6 @@ def parse_hlo(text_or_bytes: str | bytes, path: str = "") -> HloModule:
             raise
         place = Location(path, error.location.line, error.location.column)
         raise ContractLintError(error.message, place, error.help) from None
-
-
-def _is_proto(data: bytes) -> bool:
-    """Text holds no control characters besides blanks; a protobuf has some in its first bytes (tags and lengths)."""
-    return bool(data) and _TEXT_START.match(data[:256]) is None
 
 
 def _decode(data: bytes) -> str:

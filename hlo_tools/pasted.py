@@ -8,11 +8,14 @@ from __future__ import annotations
 import codecs
 import re
 
-from .messages import without_prefix
+from .prefixes import without_prefixes
 
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _TWO = re.compile(rb"\n\}[^\n]*+\n(?:\s++|//[^\n]*+)*+(HloModule [\w.\-]+)")
+_BEGIN = re.compile(r"^HloModule ", re.MULTILINE)
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_COLOUR = re.compile(rb"\x1b\[[\d;]{0,20}m")
 _LOOKED_AT = 4096
 
 _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
@@ -33,6 +36,11 @@ _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
             "is a jaxpr, what JAX traced",
             "give jax.jit(f).lower(...).compile().as_text()",
         ),
+        (
+            rb".*?(?:Ran out of memory |Memory Space: \w+ \(color=)",
+            "is a compiler's out-of-memory report, cut before its figures",
+            "paste it as far as `Used ... of ... hbm.` or `Total bytes: ...`, or give the folder of the dump",
+        ),
         (rb"\s*contract: *\d", "is a contract", "`contract-lint verify` takes it"),
         (rb"\s*(?:\{\s*[\"}]|\[\s*[\"{\[\]\d])", "is JSON", "give the dump that it was made from"),
         (
@@ -42,6 +50,15 @@ _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         ),
     )
 )
+
+
+def is_text(data: bytes) -> bool:
+    """Whether these bytes are text: the tags and lengths that a protobuf begins with are control characters.
+
+    A terminal's colours are none of them, nor is what stands in the strings of a program.
+    """
+    head = data[:256]
+    return head.lstrip().startswith(b"HloModule ") or _CONTROL.search(_COLOUR.sub(b"", head)) is None
 
 
 def as_utf8(data: bytes) -> bytes:
@@ -54,7 +71,9 @@ def as_utf8(data: bytes) -> bytes:
 
 
 def unwrapped(text: str) -> str | None:
-    """The program in a text that quotes it (`> `), fences it or has a logger's prefix on each line; None elsewhere."""
+    """The program in a text that quotes it (`> `), fences it, says something before it, or has a logger's prefix on
+    each line; None elsewhere.
+    """
     made = text
     if all(line.startswith(">") for line in made.splitlines() if line.strip()):
         made = _QUOTED.sub("", made)
@@ -62,7 +81,10 @@ def unwrapped(text: str) -> str | None:
     if len(fences) > 1:
         begin, end = fences[0][1], fences[1][0]
         made = "\n" * made.count("\n", 0, begin) + made[begin:end]
-    made = "\n".join(without_prefix(line) for line in made.split("\n"))
+    made = without_prefixes(made, "HloModule ")
+    begin = _BEGIN.search(made)
+    if begin is not None:
+        made = "\n" * made.count("\n", 0, begin.start()) + made[begin.start() :]
     return made if made != text else None
 
 

@@ -19,11 +19,11 @@ import re
 from dataclasses import dataclass
 
 from . import wire
-from .messages import without_prefix
+from .prefixes import without_prefixes
 from .shape import Shape, optional_shape
 
 _SPACE = re.compile(r" *Memory Space: ([\w ]{1,40}) \(color=(\d{1,4})\)")
-_TOTAL = re.compile(r" *Total bytes: (\d{1,18})\b")
+_TOTAL = re.compile(r" *Total bytes: (\d{1,18}) ")
 _ROW = re.compile(
     r" *[\d.]{1,12}[KMGT]?i?B\( *\d{1,3}%\); *([\d.]{1,12})([KMGT]?)i?B; *\d{1,18}; *(\d{1,9}); *(\S.{0,4000}|)"
 )
@@ -54,10 +54,12 @@ class SpaceUsage:
 
 
 def usage_report(text: str) -> tuple[SpaceUsage, ...]:
-    """The memory spaces of a report; empty for a text that is none. A logger's prefix before each line is left out."""
+    """The memory spaces of a report; empty for a text that is none, or is cut before a sum.
+
+    A logger's prefix before each line is left out.
+    """
     spaces: list[tuple[str, int, int, list[Place]]] = []
-    for line in text.splitlines():
-        line = without_prefix(line)
+    for line in without_prefixes(text, "Memory Space: ").splitlines():
         if (match := _SPACE.match(line)) is not None:
             spaces.append((match[1], int(match[2]), 0, []))
         elif not spaces:
@@ -67,7 +69,7 @@ def usage_report(text: str) -> tuple[SpaceUsage, ...]:
             spaces[-1] = name, color, int(match[1]), places
         elif (match := _ROW.fullmatch(line.rstrip())) is not None:
             spaces[-1][3].append(_place(match))
-    return tuple(SpaceUsage(name, color, total, tuple(places)) for name, color, total, places in spaces)
+    return tuple(SpaceUsage(name, color, total, tuple(places)) for name, color, total, places in spaces if total)
 
 
 def usage_report_proto(data: bytes) -> tuple[SpaceUsage, ...]:

@@ -27,7 +27,7 @@ from ...hlo_tools.dump_folder import Dumped, dumped
 from ...hlo_tools.hotspots import HotSpots, hot_spots
 from ...hlo_tools.memory import MemoryLedger, memory
 from ...hlo_tools.module import HloModule, parse_hlo
-from ...hlo_tools.pasted import as_utf8, foreign, second_module, unwrapped
+from ...hlo_tools.pasted import as_utf8, foreign, is_text, second_module, unwrapped
 from ...hlo_tools.postmortem import PostMortem, of_usage, post_mortem
 from ...hlo_tools.proto import HloProto, parse_proto
 from ...hlo_tools.roofline import Roofline, roofline
@@ -38,7 +38,6 @@ from ...hlo_tools.usage_report import usage_report_proto
 Parsed = TypeVar("Parsed")
 Stage = Literal["optimized", "partitioned"]
 GZIP = b"\x1f\x8b"
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _AXIS = re.compile(r"([A-Za-z_]\w*)=([1-9][0-9]{0,8})")
 
 
@@ -144,14 +143,16 @@ def _parsed(name: str, data: bytes) -> HloModule:
     try:
         return _placed(name, lambda data: parse_hlo(data, name), data)
     except ContractLintError as error:
-        plain = gunzip(data, Location(name)) if data.startswith(GZIP) else data
-        text = unwrapped(plain.decode("utf-8", "replace")) if is_text(plain) else None
-        if text is not None:
+        failed = error
+    plain = gunzip(data, Location(name)) if data.startswith(GZIP) else data
+    text = unwrapped(plain.decode("utf-8", "replace")) if is_text(plain) else None
+    if text is not None:
+        try:
             return _placed(name, lambda data: parse_hlo(data, name), text.encode())
-        other = foreign(plain)
-        if other is None:
-            raise
-        raise ContractLintError(other[0], Location(name, 1, 1), other[1] or error.help) from None
+        except ContractLintError as error:
+            failed = error
+    other = foreign(plain)
+    raise failed if other is None else ContractLintError(other[0], Location(name, 1, 1), other[1] or failed.help)
 
 
 def _placed(name: str, parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
@@ -202,11 +203,6 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ContractLintError(f"cannot be read: {error.strerror or error}", Location(path.as_posix())) from None
-
-
-def is_text(data: bytes) -> bool:
-    """Whether these bytes are HLO text: the tags and lengths that a protobuf begins with are control characters."""
-    return _CONTROL.search(data[:256]) is None
 
 
 def collectives_of(program: Program, raw: bool = False) -> CollectiveLedger:

@@ -36,6 +36,8 @@ def verdict(report: PostMortem) -> str:
         return f"{first}. The message lists no buffers: look at the dump of the failed compile, or `verify` the step."
     if report.usage:
         first += " (the folder this report lies in says what each is for)"
+    if largest.bytes is None and not advice(largest):
+        return f"{first}. The report is cut before the size of a buffer: paste more of it."
     sentence = f"{first}. Largest: {_name(largest)} {format_bytes(largest.bytes or 0)}"
     best = next(iter(advice(largest)), None)
     return f"{sentence}; {_said(best)}." if best else f"{sentence}."

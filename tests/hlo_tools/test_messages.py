@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from contract_lint.hlo_tools.messages import out_of_memory, parse_size
+from contract_lint.hlo_tools.messages import out_of_memory, parse_size, reported_allocations
 
 EARLY = (
     "RESOURCE_EXHAUSTED: Ran out of memory on HBM, the total memory required for HLO temporaries (197.00G) exceeds "
@@ -122,3 +122,22 @@ def test_a_report_from_the_field() -> None:
     assert found is not None and (found.form, found.needed_bytes) == ("late", round(41.74 * GIB))
     largest = found.allocations[0]
     assert (largest.size_bytes, largest.unpadded_bytes) == (32 * GIB, GIB)
+
+
+@pytest.mark.parametrize("end", ["1. Size: 1", "1. Size: 128", "1. Size: 128.", "1. Size: 128.00"])
+def test_a_number_cut_in_half_is_no_number(end: str) -> None:
+    (entry,) = reported_allocations(LATE[: LATE.index("1. Size")] + end)
+    assert (entry.number, entry.size_bytes) == (1, None)
+    (whole,) = reported_allocations(LATE[: LATE.index("1. Size")] + "1. Size: 128.00M")
+    assert whole.size_bytes == 128 << 20
+
+
+def test_the_sentence_alone_is_enough() -> None:
+    found = out_of_memory(LATE[: LATE.index(" hbm. Exceeded")])
+    assert found is not None and found.available_bytes == parse_size("1.17G")
+
+
+@pytest.mark.parametrize("prefix", ["[rank0] ", "INFO:root:", "2026-05-04 09:05:40 ", "train.py: "])
+def test_any_loggers_prefix_is_left_out(prefix: str) -> None:
+    logged = "".join(f"{prefix}{line}\n" for line in LATE.splitlines())
+    assert reported_allocations(logged) == reported_allocations(LATE)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.hlo_tools.pasted import as_utf8, foreign, second_module, unwrapped
-from contract_lint.plugins.pipeline.hlo import open_program
+from contract_lint.plugins.pipeline.hlo import memory_or_report, open_program
 
 PROGRAM = """HloModule jit_f
 
@@ -21,6 +21,16 @@ LINES = PROGRAM.splitlines()
 QUOTED = "\n".join(f"> {line}".rstrip() for line in LINES)
 FENCED = f"Our dump:\n\n```hlo\n{PROGRAM}```\n\nIs it right?\n"
 LOGGED = "\n".join(f"I0504 09:05:40.1 15 xla/service/dump.cc:76] {line}" for line in LINES)
+COLOURED = "\n".join(f"\x1b[32mINFO\x1b[0m: {line}" for line in LINES)
+AFTER_A_LINE = f"\x1b[1mdumping\x1b[0m\n{PROGRAM}"
+PREFIXES = (
+    "2026-05-04 09:05:4{}.123 INFO train: ",
+    "2026-05-04 09:05:{} ",
+    "INFO:root:",
+    "[rank{}] ",
+    "{}: ",
+    "worker-{} | step {} | ",
+)
 QUOTED_FENCE = "\n".join(f"> {line}" for line in FENCED.splitlines())
 
 
@@ -34,6 +44,38 @@ def test_a_pasted_program_is_read_and_its_lines_keep_their_numbers(tmp_path: Pat
     assert [instruction.opcode for instruction in module.entry] == ["parameter", "sine"]
     found = module.entry.root.location
     assert found is not None and found.line == before + 5
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_any_loggers_prefix_is_learnt_from_the_first_line(tmp_path: Path, prefix: str) -> None:
+    text = "\n".join(prefix.format(at, at) + line for at, line in enumerate(LINES))
+    assert (unwrapped(text) or "").splitlines() == LINES
+    path = tmp_path / "logged.txt"
+    path.write_text(f"something before\n{text}\n")
+    root = open_program(str(path)).module.entry.root
+    assert root.location is not None and root.location.line == 6
+
+
+@pytest.mark.parametrize(("text", "line"), [(COLOURED, 5), (AFTER_A_LINE, 6)])
+def test_colours_of_a_terminal_are_no_protobuf(tmp_path: Path, text: str, line: int) -> None:
+    path = tmp_path / "coloured.txt"
+    path.write_text(text)
+    root = open_program(str(path)).module.entry.root
+    assert root.location is not None and root.location.line == line
+
+
+def test_control_characters_in_the_strings_of_a_program_are_no_protobuf(tmp_path: Path) -> None:
+    path = tmp_path / "odd.hlo"
+    path.write_text(PROGRAM.replace("sine(%x)", 'sine(%x), metadata={op_name="\x1b]0;x\x07"}'))
+    assert open_program(str(path)).module.entry.root.opcode == "sine"
+
+
+@pytest.mark.parametrize("cut", ["Used 4", "Used 41.74G of 1", "Used 41.74G of 16.00"])
+def test_a_report_that_is_cut_before_its_figures_is_said_to_be_one(tmp_path: Path, cut: str) -> None:
+    path = tmp_path / "oom.txt"
+    path.write_text(f"RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. {cut}")
+    with pytest.raises(ContractLintError, match="out-of-memory report, cut before its figures"):
+        memory_or_report(str(path))
 
 
 def test_a_program_alone_is_left_as_it_is() -> None:

@@ -32,6 +32,15 @@ def test_spaces_are_kept_apart() -> None:
     assert (vmem.color, vmem.total_bytes, len(vmem.places)) == (1, 3_932_160, 1)
 
 
+def test_a_sum_that_is_cut_is_not_taken_for_a_small_one() -> None:
+    assert usage_report(REPORT[: REPORT.index("20452096")]) == ()
+
+
+@pytest.mark.parametrize("prefix", ["[rank0] ", "INFO:root:", "2026-05-04 09:05:40 "])
+def test_any_loggers_prefix_is_left_out(prefix: str) -> None:
+    assert usage_report("".join(prefix + line + "\n" for line in REPORT.splitlines())) == usage_report(REPORT)
+
+
 def test_of_the_values_of_a_place_the_largest_is_named() -> None:
     (main, _) = usage_report(REPORT)
     assert [place.shape and place.shape.text for place in main.places][:2] == [

@@ -62,7 +62,7 @@ class Change:
     """What changed: `before` and `after` in `unit` a step and device, each with the line responsible on its side.
 
     `weight` orders changes of one kind: the bytes they are about. `root` is False for what follows from another change;
-    `minor` ones stand last, arithmetic that rides along in kernels; `replaces` is a thing of another kind than A's.
+    `minor` ones stand last, arithmetic that rides along in kernels; `adds`: B has what A has not, though neither is 0.
     `details` are lines for people: the buffers, collectives or operations it is made of.
     """
 
@@ -78,7 +78,7 @@ class Change:
     weight: int = 0
     root: bool = True
     minor: bool = False
-    replaces: bool = False
+    adds: bool = False
     follows: str | None = None
     details: list[str] = field(default_factory=list)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ...contracts.model import format_bytes
@@ -13,6 +13,8 @@ from .balance import surpluses
 from .change import Change, Kind, shown
 from .lines import Lines
 from .place import Place, folded_scope, phase_of
+
+_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,12 @@ def changes(a: CollectiveLedger, b: CollectiveLedger, lines: Lines, kind: Kind =
         _Change(each.key, each.where, each.count, rings[each.key] * abs(each.count)) for each in surpluses(mine, theirs)
     ]
     pairs, left = _paired(found)
-    return [*_altered(pairs, lines, kind), *_plain(left, lines, kind)]
+    joined, left = _joined(left)
+    return [
+        *_altered(pairs, lines, kind),
+        *(_recut(gone, come, lines, kind) for gone, come in joined),
+        *_plain(left, lines, kind),
+    ]
 
 
 def _counted(
@@ -104,6 +111,66 @@ def _paired(found: list[_Change]) -> tuple[list[tuple[_Change, _Change]], list[_
     return pairs, [each for each in found if id(each) not in taken]
 
 
+def _joined(found: list[_Change]) -> tuple[list[tuple[list[_Change], list[_Change]]], list[_Change]]:
+    """Collectives of one kind over the same devices that are cut another way (before, after); and what is left.
+
+    At one line that is what fewer and more of them are. Elsewhere only as many elements in all tell it: a compiler that
+    joins the collectives of several lines puts them down to one of them, or to none.
+    """
+    joined: list[tuple[list[_Change], list[_Change]]] = []
+    for at_a_line in (True, False):
+        groups: dict[Hashable, list[_Change]] = {}
+        for each in found:
+            line = (each.place.source or each.place.scope) if at_a_line else each.meaning.dtype
+            groups.setdefault((each.meaning.kind, each.meaning.groups, line), []).append(each)
+        found = []
+        for members in groups.values():
+            gone = [each for each in members if each.count < 0]
+            come = [each for each in members if each.count > 0]
+            if gone and come and (at_a_line or _elements(gone) == _elements(come)):
+                joined.append((gone, come))
+            else:
+                found += members
+    return joined, found
+
+
+def _elements(found: Iterable[_Change]) -> int:
+    return sum(abs(each.count) * each.meaning.elements for each in found)
+
+
+def _runs(found: Iterable[_Change]) -> int:
+    return sum(abs(each.count) for each in found)
+
+
+def _recut(gone: list[_Change], come: list[_Change], lines: Lines, kind: Kind) -> Change:
+    """Some became others of the same kind over the same devices; a new one is among them only where they are more."""
+    first = come[0]
+    before, after = _runs(gone), _runs(come)
+    theirs = lines.in_b(first.place.source)
+    what = f"{after:,} {_plural(first.meaning, after)}, not {before:,}, {first.meaning.over}"
+    if after == before:
+        what = f"{after:,} {_plural(first.meaning, after)} of other sizes {first.meaning.over}"
+    rings = sum(each.ring for each in gone), sum(each.ring for each in come)
+    return Change(
+        kind=kind,
+        what=f"{what}{shown(theirs, first.place.scope)}",
+        before=rings[0],
+        after=rings[1],
+        unit="ring bytes",
+        source_a=gone[0].place.source,
+        source_b=theirs,
+        scope=first.place.scope,
+        phase=first.place.phase,
+        weight=abs(rings[1] - rings[0]),
+        adds=after > before,
+        details=[
+            f"{_size(each)} {when}"
+            for found, when in ((gone, "before"), (come, "after"))
+            for each in sorted(found, key=lambda each: -each.ring)[:_NAMED]
+        ],
+    )
+
+
 def _likeness(a: Meaning, b: Meaning) -> int:
     return 4 * (a.kind == b.kind) + 2 * (a.elements == b.elements) + (a.axes == b.axes) + (a.dtype == b.dtype)
 
@@ -123,7 +190,7 @@ def _altered(pairs: Iterable[tuple[_Change, _Change]], lines: Lines, kind: Kind)
             scope=new.place.scope,
             phase=new.place.phase,
             weight=abs(new.ring - old.ring),
-            replaces=(old.meaning.kind, old.meaning.groups) != (new.meaning.kind, new.meaning.groups),
+            adds=(old.meaning.kind, old.meaning.groups) != (new.meaning.kind, new.meaning.groups),
             details=[f"{_size(old)} before, {_size(new)} after"],
         )
 
@@ -134,7 +201,7 @@ def _plain(left: Iterable[_Change], lines: Lines, kind: Kind) -> Iterator[Change
         key = (each.meaning.kind, each.meaning.over, each.place.source, each.place.phase, each.count > 0)
         groups.setdefault(key, []).append(each)
     for (name, over, source, phase, new), found in groups.items():
-        count = sum(abs(each.count) for each in found)
+        count = _runs(found)
         ring = sum(each.ring for each in found)
         scope = next((each.place.scope for each in found if each.place.scope), "")
         theirs = lines.in_b(source)
@@ -150,12 +217,16 @@ def _plain(left: Iterable[_Change], lines: Lines, kind: Kind) -> Iterator[Change
             scope=scope,
             phase=phase,
             weight=ring,
-            details=[_size(each) for each in sorted(found, key=lambda each: -each.ring)[:4]],
+            details=[_size(each) for each in sorted(found, key=lambda each: -each.ring)[:_NAMED]],
         )
 
 
 def _named(meaning: Meaning, count: int) -> str:
-    return f"{count:,} {meaning.kind}{'' if count == 1 else 's'} of {_array(meaning)} {meaning.over}"
+    return f"{count:,} {_plural(meaning, count)} of {_array(meaning)} {meaning.over}"
+
+
+def _plural(meaning: Meaning, count: int) -> str:
+    return f"{meaning.kind}{'' if count == 1 else 's'}"
 
 
 def _told_apart(old: Meaning, new: Meaning) -> str:

@@ -22,7 +22,7 @@ _COLLECTIVES = ("collective", "collective-as-run")
 
 def _grew(*kinds: str) -> Callable[[Change], bool]:
     """Of these kinds and only, or more often, in B; or there in place of something else."""
-    return lambda change: change.kind in kinds and bool(change.after) and (change.before == 0 or change.replaces)
+    return lambda change: change.kind in kinds and bool(change.after) and (change.before == 0 or change.adds)
 
 
 WORDS: dict[str, tuple[str, Callable[[Change], bool]]] = {

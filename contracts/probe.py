@@ -1,4 +1,7 @@
-"""What a probe of a step saw: tokens of a real batch were changed, and these losses moved. Written by `runtime`."""
+"""What a probe of a step saw: tokens and targets of a real batch were changed, and these losses moved.
+
+Written by `runtime`.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ Run = tuple[Count, Count]
 
 
 class Moved(Fact):
-    """One change: the token at a column of a row became another, and the losses of these columns moved, in that row
-    and (`elsewhere`) in others. `largest` is the greatest change among the losses of each run."""
+    """One change: the token (or target) at a column of a row became another, and the losses of these columns moved, in
+    that row and (`elsewhere`) in others. `largest` is the greatest change among the losses of each run."""
 
     row: Count
     column: Count
@@ -25,7 +28,7 @@ class ProbeFacts(Fact):
     """`fields`: arrays of the batch that the step takes, `dead`: those of them that nothing it returns depends on.
 
     `how`: where the loss of each token was read, None where the step offers neither. `terms`: name -> (sum,
-    denominator) of the loss on this batch.
+    denominator) of the loss on this batch. `moved`: what another token did, `answered`: what another target did.
     """
 
     step: str
@@ -33,4 +36,5 @@ class ProbeFacts(Fact):
     dead: list[str] = Field(default_factory=list)
     how: str | None = None
     moved: list[Moved] = Field(default_factory=list)
+    answered: list[Moved] = Field(default_factory=list)
     terms: dict[str, tuple[float, float]] = Field(default_factory=dict)

@@ -18,16 +18,19 @@ from .worker import Progress, leave, require, serve
 
 
 class ProbeRequest(Message):
-    """One step, the arrays of a batch (a .npz) and the changes: (row, column, the token that is put there).
+    """One step, the arrays of a batch (a .npz) and the changes to its tokens and targets: (row, column, what is put
+    there).
 
-    `tokens` and `mask` name the arrays that play these parts.
+    `tokens`, `targets` and `mask` name the arrays that play these parts.
     """
 
     child: ChildRequest
     arrays: str
     tokens: str | None
     mask: str | None
+    targets: str | None = None
     changes: list[tuple[int, int, int]] = Field(default_factory=list)
+    target_changes: list[tuple[int, int, int]] = Field(default_factory=list)
 
 
 class ProbeReport(Message):
@@ -101,19 +104,26 @@ def _probed(request: ProbeRequest, step: Any, paths: Any, progress: Progress) ->
             how=how,
             terms=_terms(step, args, kwargs),
         )
-        if losses is None or request.tokens not in taken:
+        if losses is None:
             return facts
-        leaf = taken[request.tokens]
         call = jax.jit(losses)
         before = np.asarray(call(args, kwargs))
-        moved = []
-        for row, column, token in request.changes:
-            progress(f"{name}: changing the token at row {row}, column {column}")
-            changed = np.array(arrays[request.tokens])
-            changed[row, column] = token
-            after = np.asarray(call(*place(step, {**values, leaf: HostValue(changed, spec=values[leaf].spec)}, None)))
-            moved.append(_moved(row, column, before, after))
-    return facts.model_copy(update={"moved": moved})
+
+        def moved(field: str | None, word: str, changes: list[tuple[int, int, int]]) -> list[Moved]:
+            if field is None or field not in taken:
+                return []
+            leaf, found = taken[field], []
+            for row, column, put in changes:
+                progress(f"{name}: changing the {word} at row {row}, column {column}")
+                changed = np.array(arrays[field])
+                changed[row, column] = put
+                other = {**values, leaf: HostValue(changed, spec=values[leaf].spec)}
+                found.append(_moved(row, column, before, np.asarray(call(*place(step, other, None)))))
+            return found
+
+        tokens = moved(request.tokens, "token", request.changes)
+        answered = moved(request.targets, "target", request.target_changes)
+    return facts.model_copy(update={"moved": tokens, "answered": answered})
 
 
 def _dead(step: Any, args: Any, kwargs: Any) -> set[str]:

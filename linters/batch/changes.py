@@ -1,4 +1,4 @@
-"""Which tokens of a batch a probe changes: so few that each is one run, and where a leak would show."""
+"""Which tokens and targets of a batch a probe changes: so few that each is one run, and where a fault would show."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from .batch import Batch
 
 MOST = 9
+TARGETS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Another token for the one at a column of a row."""
+    """Another token, or target, for the one at a column of a row."""
 
     row: int
     column: int
@@ -36,9 +37,39 @@ def changes(batch: Batch, most: int = MOST) -> list[Change]:
     columns = list(dict.fromkeys(columns))[: most - 1]
     if segments is not None and (padding := numpy.flatnonzero(segments[row] == 0)).size:
         columns.append(int(padding[0]))
+    return [Change(row, column, _another(int(tokens[row, column]), _text(batch))) for column in columns]
+
+
+def target_changes(batch: Batch, most: int = TARGETS) -> list[Change]:
+    """Other targets, one in each of some rows, where the loss counts them and those beside them. None without
+    targets."""
+    import numpy
+
+    targets, tokens = batch.get("targets"), batch.get("tokens")
+    if targets is None or tokens is None or not targets.size:
+        return []
+    counted = numpy.ones(targets.shape, bool) if batch.counted is None else batch.counted > 0
+    inside = counted.copy()
+    inside[:, 1:] &= counted[:, :-1]
+    inside[:, :-1] &= counted[:, 1:]
+    inside[:, [0, -1]] = False
+    found: list[Change] = []
+    for row in numpy.flatnonzero(inside.any(axis=1)).tolist():
+        columns = numpy.flatnonzero(inside[row])
+        column = int(columns[len(columns) // 2])
+        found.append(Change(row, column, _another(int(targets[row, column]), _text(batch))))
+        if len(found) == most:
+            break
+    return found
+
+
+def _text(batch: Batch) -> list[int]:
+    """The tokens that the batch holds, without those that mark something."""
+    import numpy
+
     special = {batch.pad_id, batch.eos_id, batch.data.tokenizer.bos_id if batch.data.tokenizer else None}
-    known = [each for each in numpy.unique(tokens).tolist() if each not in special]
-    return [Change(row, column, _another(int(tokens[row, column]), known)) for column in columns]
+    tokens = batch.get("tokens")
+    return [] if tokens is None else [each for each in numpy.unique(tokens).tolist() if each not in special]
 
 
 def _another(token: int, known: list[int]) -> int:

@@ -9,7 +9,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.load import LoadedContract
 from ...contracts.probe import ProbeFacts
 from ...linters.batch.batch import Batch
-from ...linters.batch.changes import changes
+from ...linters.batch.changes import Change, changes, target_changes
 from ...linters.batch.evidence import BatchEvidence
 from ...linters.batch.read import write_batch
 from ...runtime.contract import child_request
@@ -63,7 +63,9 @@ def probed(
             arrays=str(arrays),
             tokens=batch.roles.get("tokens"),
             mask=batch.roles.get("loss_mask") or batch.roles.get("loss_weights"),
-            changes=[(change.row, change.column, change.token) for change in changes(batch)],
+            targets=batch.roles.get("targets"),
+            changes=_plain(changes(batch)),
+            target_changes=_plain(target_changes(batch)),
         )
         said = ask(MODULE, request, child.target, on_progress=say, timeout=timeout or DEFAULT_TIMEOUT, python=python)
     made = ProbeReport(failure=said) if isinstance(said, ChildFailure) else ProbeReport.model_validate_json(said)
@@ -76,3 +78,7 @@ def probed(
             "floating loss mask in the batch"
         )
     return made.facts
+
+
+def _plain(made: list[Change]) -> list[tuple[int, int, int]]:
+    return [(change.row, change.column, change.token) for change in made]

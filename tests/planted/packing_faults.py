@@ -111,6 +111,13 @@ FAULTS = (
         probe=True,
     ),
     PackingFault(
+        "targets-shifted-in-the-model",
+        ((STEP, 'batch["targets"])', 'jnp.roll(batch["targets"], -1, axis=1))'),),
+        code="DAT627",
+        says="the step shifts them by 1, and `shift: batch` promises that it takes targets as they come",
+        probe=True,
+    ),
+    PackingFault(
         "positions-ignored-in-attention",
         ((ATTENTION, "packing.positions_BS if packing is not None else None", "None"),),
         code="DAT623",

@@ -11,7 +11,7 @@ from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.model import DataSection
 from contract_lint.contracts.probe import Moved, ProbeFacts
 from contract_lint.linters.batch.batch import Batch
-from contract_lint.linters.batch.changes import changes
+from contract_lint.linters.batch.changes import changes, target_changes
 from contract_lint.linters.registry import builtin_rules
 
 Judge = Callable[..., list[Finding]]
@@ -72,7 +72,7 @@ def test_each_breaks_its_rule_alone(judge: Judge, code: str, probe: ProbeFacts, 
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {code for code, _, _ in BAD} | {"DAT626"} == {
+    assert {code for code, _, _ in BAD} | {"DAT626", "DAT627"} == {
         r.code for r in builtin_rules("batch") if r.code.startswith("DAT62")
     }
 
@@ -94,6 +94,30 @@ def test_what_the_contract_allows(judge: Judge) -> None:
     shifted = {**ARRAYS, "targets": TOKENS}
     back = Moved(row=0, column=5, runs=[(4, 7)], largest=[0.5])
     assert "DAT622" not in {each.code for each in judge("data: { shift: model }", probe=facts(back), **shifted)}
+
+
+@pytest.mark.parametrize(
+    ("shift", "column", "found"),
+    [("batch", 2, []), ("batch", 1, ["DAT627"]), ("batch", 3, ["DAT627"]), ("model", 1, []), ("model", 2, ["DAT627"])],
+)
+def test_a_target_answers_for_the_column_that_is_promised(
+    judge: Judge, shift: str, column: int, found: list[str]
+) -> None:
+    arrays = ARRAYS if shift == "batch" else {**ARRAYS, "targets": TOKENS}
+    seen = facts(answered=[Moved(row=0, column=2, runs=[(column, column + 1)], largest=[0.5])])
+    assert [each.code for each in judge(f"data: {{ shift: {shift} }}", probe=seen, **arrays)] == found
+    assert judge("data: {}", probe=seen, **ARRAYS) == []  # nothing is promised
+    spread = facts(answered=[Moved(row=0, column=2, runs=[(0, 4)], largest=[0.5])])
+    assert judge(f"data: {{ shift: {shift} }}", probe=spread, **arrays) == []
+
+
+def test_targets_are_changed_where_they_and_their_neighbours_count() -> None:
+    batch = Batch("batch.npz", ARRAYS, DataSection())
+    (change,) = target_changes(batch)
+    assert (change.row, change.column) == (0, 1) and change.token != 5
+    alone = {"tokens": TOKENS, "targets": TARGETS, "loss_mask": np.array([[1, 1, 0, 1, 1, 0, 1, 1, 0, 0]])}
+    assert target_changes(Batch("batch.npz", alone, DataSection())) == []
+    assert target_changes(Batch("batch.npz", {"tokens": TOKENS}, DataSection())) == []
 
 
 WINDOW = """\

@@ -39,7 +39,8 @@ class Collective:
     `groups` holds partition numbers (replica * partitions + partition); for a permute, (source, target) pairs.
     `between_slices`: a group has members in several TPU slices, so data crosses the data-centre network.
     `promoted`: a backend that cannot add in a narrow type made it wide (XLA's `all-reduce-promotion`; CPU and CUDA).
-    Under a conditional `count` is the dearest branch (a row of another branch has 0) and `count_min` the cheapest.
+    Under a conditional `count` is the most executions that a step can have and `count_min` the fewest. `dearest` are
+    those that sums take: where every conditional takes the branch that sends most (a row of another branch has 0).
     """
 
     name: str
@@ -67,6 +68,8 @@ class Collective:
     unknown_loops: tuple[str, ...] = ()
     between_slices: bool = False
     promoted: bool = False
+    dearest: int | None = None
+    """None where it is `count`."""
     ring_exact: Fraction | None = field(default=None, repr=False, compare=False)
     """`ring_bytes` before rounding to a whole byte; sums use it, so that small rows do not add up to an error."""
     own_groups: Groups = field(default=(), repr=False, compare=False)
@@ -76,6 +79,24 @@ class Collective:
     """Of a windowed product: the loop that stands for it in the schedule."""
     packed: tuple[Instruction, tuple[Instruction, ...]] | None = field(default=None, repr=False, compare=False)
     """Of one array of several in a buffer: the array, and the fusions around it, innermost last."""
+
+    def on_dearest_path(self) -> Collective | None:
+        """The row with the executions that a sum over rows takes; None where it takes none of them."""
+        if self.dearest is None or self.dearest == self.count:
+            return self if self.count else None
+        if not self.dearest:
+            return None
+        taken = Fraction(self.dearest, self.count)
+        ring = (Fraction(self.ring_bytes) if self.ring_exact is None else self.ring_exact) * taken
+        return replace(
+            self,
+            count=self.dearest,
+            elements=nearest(self.elements * taken),
+            operand_bytes=nearest(self.operand_bytes * taken),
+            result_bytes=nearest(self.result_bytes * taken),
+            ring_bytes=nearest(ring),
+            ring_exact=ring,
+        )
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -87,6 +108,7 @@ class Collective:
             "static_count": self.static_count,
             "count": self.count,
             "count_min": self.count_min,
+            "count_dearest": self.count if self.dearest is None else self.dearest,
             "elements": self.elements,
             "dtype": self.dtype,
             "operand_bytes": self.operand_bytes,
@@ -124,7 +146,11 @@ class Total:
 
 @dataclass(slots=True)
 class CollectiveLedger:
-    """All collectives of one module in program order. `unknown_loops` are counted as one round each."""
+    """All collectives of one module in program order. `unknown_loops` are counted as one round each.
+
+    Every row has all executions that it may have. Two branches of a conditional never run both: what adds rows up takes
+    those of `dearest_path`.
+    """
 
     module: str
     devices: int
@@ -132,20 +158,29 @@ class CollectiveLedger:
     rows: list[Collective] = field(default_factory=list)
     unknown_loops: list[str] = field(default_factory=list)
 
+    def dearest_path(self) -> list[Collective]:
+        """The rows that run where every conditional takes the branch that sends most, each as often as it does then."""
+        return [taken for row in self.rows if (taken := row.on_dearest_path()) is not None]
+
     def totals(self) -> list[Total]:
-        """One line for each kind and axes, in the order they first appear; ring bytes summed, then rounded."""
+        """One line for each kind and axes, in the order they first appear; ring bytes summed, then rounded.
+
+        Of the dearest path: a line of what only other branches run has 0.
+        """
         found: dict[tuple[str, Axes], Total] = {}
         ring: dict[tuple[str, Axes], Fraction] = {}
         for row in self.rows:
+            found.setdefault((row.kind, row.axes), Total(row.kind, row.axes))
+        for row in self.dearest_path():
             key = (row.kind, row.axes)
-            total = found.setdefault(key, Total(row.kind, row.axes))
+            total = found[key]
             total.count += row.count
             total.elements += row.elements
             total.operand_bytes += row.operand_bytes
             total.result_bytes += row.result_bytes
             ring[key] = ring.get(key, Fraction(0)) + (row.ring_bytes if row.ring_exact is None else row.ring_exact)
         for key, total in found.items():
-            total.ring_bytes = nearest(ring[key])
+            total.ring_bytes = nearest(ring.get(key, Fraction(0)))
         return list(found.values())
 
     def schedule(self) -> list[InFlight | None]:
@@ -263,6 +298,7 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
                 parts=moved.parts,
                 unknown_loops=run.unknown,
                 between_slices=slices is not None and slices.joined_by(who.groups),
+                dearest=run.dearest,
                 promoted="_promoted" in instruction.attributes.get("to_apply", ""),
                 ring_exact=ring,
                 own_groups=own,

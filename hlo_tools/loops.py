@@ -23,16 +23,21 @@ _CALLERS = frozenset(
 class Run:
     """Executions per step. `count_min` < `count` below a conditional; `depth` is the number of loops around.
 
+    `count` and `count_min` are the most and the fewest that a step can have of this computation alone: sums over
+    several take `dearest` or `cheapest`, its executions where every conditional takes its dearest, or cheapest, branch.
     `unknown` names the loops around it whose trip count the program does not tell: they are counted as one round.
     """
 
     count: int
     count_min: int
     depth: int
+    dearest: int
+    cheapest: int
     unknown: tuple[str, ...] = ()
 
 
-NEVER = Run(0, 0, 0)
+_FREE = (0, 0)
+NEVER = Run(0, 0, 0, 0, 0)
 
 
 @dataclass(slots=True)
@@ -64,32 +69,35 @@ def executions(module: HloModule, cost: Mapping[str, int] | None = None) -> Exec
     """Executions of every computation reachable from the entry.
 
     With `cost` (what one execution of a computation's own instructions costs; loops and calls below are added here)
-    only computations that have a cost, or call one that has, are followed. At a conditional, `count` then follows the
-    dearest branch and `count_min` the cheapest, so that sums over all computations are those of the dearest and of
-    the cheapest path. Without `cost` every branch may run: `count` is that of the conditional, `count_min` 0.
+    only computations that have a cost, or call one that has, are followed. `dearest` then follows the dearest branch
+    of a conditional and `cheapest` the cheapest, so that sums over all computations are those of one path. Without
+    `cost` no branch is dearer than another: `dearest` is `count`, `cheapest` is `count_min`.
 
     Raises ContractLintError where computations call each other in a circle.
     """
     calls, loops = _all_calls(module) if cost is None else _calls_towards(module, cost)
-    order = _callers_first(module.entry.name, calls)
-    totals = _inclusive(order, calls, cost) if cost is not None else None
     entry = module.entry.name
-    count, least, depth = {entry: 1}, {entry: 1}, {entry: 0}
+    order = _callers_first(entry, calls)
+    totals = _inclusive(order, calls, cost) if cost is not None else None
+    possible = _possible(entry, order, calls)
+    most, fewest, depth = {entry: 1}, {entry: 1}, {entry: 0}
     unknown: dict[str, dict[str, None]] = {entry: {}}
     for name in order:
-        if count[name].bit_length() > _MAX_BITS:
-            raise ContractLintError(f"computation {name!r} would run more than 2**{_MAX_BITS} times")
         for call in calls.get(name, ()):
-            most, fewest = _choices(call, totals)
+            top, low = _choices(call, totals)
             for callee in dict.fromkeys(call.callees):
-                count[callee] = count.get(callee, 0) + count[name] * most.get(callee, 0) * call.trips
-                least[callee] = least.get(callee, 0) + least[name] * fewest.get(callee, 0) * call.trips
+                most[callee] = most.get(callee, 0) + most[name] * top.get(callee, 0) * call.trips
+                fewest[callee] = fewest.get(callee, 0) + fewest[name] * low.get(callee, 0) * call.trips
                 depth[callee] = max(depth.get(callee, 0), depth[name] + (call.kind == "while"))
                 around = unknown.setdefault(callee, {})
                 around.update(unknown[name])
                 if call.unknown:
                     around[call.unknown] = None
-    runs = {name: Run(count[name], least[name], depth[name], tuple(unknown[name])) for name in order}
+    runs = {}
+    for name in order:
+        count, least = possible[name]
+        path = (most[name], fewest[name]) if totals is not None else (count, least)
+        runs[name] = Run(count, least, depth[name], *path, tuple(unknown[name]))
     return Executions(runs, {name: trips for caller, name, trips in loops if caller in runs})
 
 
@@ -144,6 +152,53 @@ def _call(instruction: Instruction, loops: Loops) -> _Call:
     return _Call(caller, callees, "while", 1 if trips is None else trips, instruction.name if trips is None else None)
 
 
+def _possible(entry: str, order: list[str], calls: Calls) -> dict[str, tuple[int, int]]:
+    """The most and the fewest executions of each computation that any choice of branches gives."""
+    sites: dict[str, list[tuple[str, _Call]]] = {}
+    for name in order:
+        for call in calls.get(name, ()):
+            for callee in dict.fromkeys(call.callees):
+                sites.setdefault(callee, []).append((name, call))
+    found = {entry: (1, 1)}
+    chosen: set[str] = set()
+    for name in order:
+        around = sites.get(name, [])
+        if any(caller in chosen or _is_choice(call) for caller, call in around):
+            chosen.add(name)
+        if name in chosen and len(around) > 1:
+            found[name] = _extremes(entry, name, order, sites)
+        elif around:
+            most = fewest = 0
+            for caller, call in around:
+                top, low = _choices(call, None)
+                most += found[caller][0] * top[name] * call.trips
+                fewest += found[caller][1] * low[name] * call.trips
+            found[name] = (most, fewest)
+        if found[name][0].bit_length() > _MAX_BITS:
+            raise ContractLintError(f"computation {name!r} would run more than 2**{_MAX_BITS} times")
+    return found
+
+
+def _is_choice(call: _Call) -> bool:
+    return call.kind == "conditional" and len(set(call.callees)) > 1
+
+
+def _extremes(
+    entry: str, target: str, order: list[str], sites: Mapping[str, list[tuple[str, _Call]]]
+) -> tuple[int, int]:
+    """The same for a computation that several calls run: where these are in different branches, they do not add up."""
+    above: Calls = {}
+    pending, seen = [target], {target}
+    while pending:
+        for caller, call in sites.get(pending.pop(), ()):
+            above.setdefault(caller, []).append(call)
+            if caller not in seen:
+                seen.add(caller)
+                pending.append(caller)
+    distinct = {name: list({id(call): call for call in held}.values()) for name, held in above.items()}
+    return _inclusive([name for name in order if name in seen], distinct, {target: 1})[entry]
+
+
 def _choices(call: _Call, totals: Mapping[str, tuple[int, int]] | None) -> tuple[dict[str, int], dict[str, int]]:
     """How often each callee runs in one round of a call, on the dearest and on the cheapest path."""
     if call.kind != "conditional":
@@ -156,8 +211,8 @@ def _choices(call: _Call, totals: Mapping[str, tuple[int, int]] | None) -> tuple
         return only, only
     if totals is None:
         return dict.fromkeys(call.callees, 1), dict.fromkeys(call.callees, 0)
-    dearest = max(call.callees, key=lambda c: totals[c][0])
-    cheapest = min(call.callees, key=lambda c: totals[c][1])
+    dearest = max(call.callees, key=lambda c: totals.get(c, _FREE)[0])
+    cheapest = min(call.callees, key=lambda c: totals.get(c, _FREE)[1])
     return {dearest: 1}, {cheapest: 1}
 
 
@@ -170,8 +225,8 @@ def _inclusive(
         most = fewest = cost.get(name, 0)
         for call in calls.get(name, ()):
             top, low = _choices(call, totals)
-            most += call.trips * sum(n * totals[c][0] for c, n in top.items())
-            fewest += call.trips * sum(n * totals[c][1] for c, n in low.items())
+            most += call.trips * sum(n * totals.get(c, _FREE)[0] for c, n in top.items())
+            fewest += call.trips * sum(n * totals.get(c, _FREE)[1] for c, n in low.items())
         totals[name] = (most, fewest)
     return totals
 

@@ -98,6 +98,7 @@ def _whole(loop: Instruction, inside: list[Collective]) -> Collective | None:
         own_groups=united(first.own_groups),
         count=count,
         count_min=min(count, first.count_min),
+        dearest=None if first.dearest is None else first.dearest // trips,
         elements=each * count,
         operand_bytes=part.operand_bytes * count,
         result_bytes=part.result_bytes * count,

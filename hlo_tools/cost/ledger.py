@@ -25,7 +25,11 @@ _MAX_DEPTH = 20
 
 @dataclass(slots=True)
 class Product:
-    """One matrix product: operations of one execution, executions per step, and where it comes from."""
+    """One matrix product: operations of one execution, executions per step, and where it comes from.
+
+    Below a conditional `count` and `count_min` are the most and the fewest that a step can have; `dearest` are those of
+    the branch that costs most, which sums take.
+    """
 
     name: str
     opcode: str
@@ -34,14 +38,20 @@ class Product:
     flops_each: int
     count: int
     count_min: int
+    dearest: int
     stated: bool
     computation: str
     instruction: Instruction = field(repr=False, compare=False)
 
     @property
     def flops(self) -> int:
-        """Operations per step."""
+        """Operations per step, where it runs as often as it can."""
         return self.flops_each * self.count
+
+    @property
+    def flops_counted(self) -> int:
+        """Its part in the sum over all products."""
+        return self.flops_each * self.dearest
 
     @property
     def source(self) -> str | None:
@@ -53,7 +63,8 @@ class Product:
 
     def as_json(self) -> dict[str, Any]:
         names = ("name", "opcode", "dtype", "shape", "flops_each", "count", "count_min", "flops", "stated", "source")
-        return {**{name: getattr(self, name) for name in names}, "scope": self.scope, "computation": self.computation}
+        found = {name: getattr(self, name) for name in names}
+        return {**found, "count_dearest": self.dearest, "scope": self.scope, "computation": self.computation}
 
 
 @dataclass(slots=True)
@@ -139,7 +150,7 @@ def _ledger(module: HloModule, own: dict[str, _Own], runs: Executions) -> CostLe
     ledger = CostLedger(module.name, unknown_loops=runs.unknown_loops)
     for name, found in own.items():
         run = runs.of(name)
-        if not run.count and not run.count_min:
+        if not run.count:
             continue
         ledger.conditional |= run.count != run.count_min and found.weight > 0
         for instruction, done in found.works:
@@ -151,18 +162,19 @@ def _ledger(module: HloModule, own: dict[str, _Own], runs: Executions) -> CostLe
                 done.flops,
                 run.count,
                 run.count_min,
+                run.dearest,
                 done.stated,
                 name,
                 instruction,
             )
             ledger.products.append(product)
-            ledger.matrix_flops[done.dtype] = ledger.matrix_flops.get(done.dtype, 0) + product.flops
-            ledger.matrix_flops_min += done.flops * run.count_min
-            ledger.stated_flops += product.flops if done.stated else 0
-        ledger.vector_flops += found.plain.flops * run.count
-        ledger.transcendentals += found.plain.transcendentals * run.count
-        ledger.hbm_bytes += found.moved.device * run.count
-        ledger.host_bytes += found.moved.host * run.count
+            ledger.matrix_flops[done.dtype] = ledger.matrix_flops.get(done.dtype, 0) + product.flops_counted
+            ledger.matrix_flops_min += done.flops * run.cheapest
+            ledger.stated_flops += product.flops_counted if done.stated else 0
+        ledger.vector_flops += found.plain.flops * run.dearest
+        ledger.transcendentals += found.plain.transcendentals * run.dearest
+        ledger.hbm_bytes += found.moved.device * run.dearest
+        ledger.host_bytes += found.moved.host * run.dearest
         for unknown in found.unknown:
             ledger.not_counted[unknown] = ledger.not_counted.get(unknown, 0) + run.count
     ledger.products.sort(key=lambda product: -product.flops)

@@ -62,10 +62,10 @@ class Figures:
     memory: MemoryLedger | None
 
     def values(self) -> dict[str, int | None]:
-        memory, runs = self.memory, self.collectives.rows
+        memory, totals = self.memory, self.collectives.totals()
         return {
-            "ring_bytes": sum(total.ring_bytes for total in self.collectives.totals()),
-            "collectives": sum(row.count for row in runs),
+            "ring_bytes": sum(total.ring_bytes for total in totals),
+            "collectives": sum(total.count for total in totals),
             "peak": memory.peak_bytes if memory else None,
             "need": memory.need_bytes if memory else None,
             "temp": memory.temp_bytes if memory else None,
@@ -124,8 +124,8 @@ def _products(a: CostLedger, b: CostLedger, lines: Lines) -> list[tuple[str | No
     """Difference of matrix operations by line of A, largest first."""
     sums: dict[str | None, int] = {}
     for product in a.products:
-        sums[product.source] = sums.get(product.source, 0) - product.flops
+        sums[product.source] = sums.get(product.source, 0) - product.flops_counted
     for product in b.products:
         source = lines.line_in_a(product.source)
-        sums[source] = sums.get(source, 0) + product.flops
+        sums[source] = sums.get(source, 0) + product.flops_counted
     return sorted(((s, d) for s, d in sums.items() if d), key=lambda item: (-abs(item[1]), item[0] or ""))

@@ -97,7 +97,7 @@ def path(module: HloModule, ledger: CollectiveLedger, target: TargetName) -> Pat
     found = [
         Operation(made.name, name, bound, spent * count, count, made.source, made.op_name)
         for name, rows in walk.rows.items()
-        if (count := runs.of(name).count)
+        if (count := runs.of(name).dearest)
         for made, spent, bound in rows
         if spent
     ]

@@ -67,7 +67,7 @@ def wires(ledger: CollectiveLedger, target: TargetName) -> Wires:
     loads: dict[Axes, Load] = {}
     demands: dict[tuple[tuple[str, int], ...], Fraction] = {}
     shares: dict[tuple[str, tuple[tuple[int, ...], ...]], _Share] = {}
-    for row in ledger.rows:
+    for row in ledger.dearest_path():
         key = (row.kind, row.groups)
         share = shares.get(key)
         if share is None:
@@ -122,10 +122,10 @@ def axes_text(axes: Axes) -> str:
 
 
 def between_parts(ledger: CollectiveLedger, target: TargetName) -> list[tuple[Collective, Fraction]]:
-    """Every row with the bytes one device sends in it between slices or hosts, per step."""
+    """Every row that counts with the bytes one device sends in it between slices or hosts, per step."""
     shares: dict[tuple[str, tuple[tuple[int, ...], ...]], _Share] = {}
     found = []
-    for row in ledger.rows:
+    for row in ledger.dearest_path():
         key = (row.kind, row.groups)
         if key not in shares:
             shares[key] = _share(row, _ids(ledger, row), target)

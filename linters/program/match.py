@@ -109,14 +109,23 @@ def differences(evidence: StepEvidence) -> list[Difference]:
     ledger, section = evidence.partitioned, evidence.contract.collectives
     if expected is None or ledger is None or section is None:
         return []
-    found: dict[Group, list[Collective]] = defaultdict(list)
-    for row in without_allowed(ledger.rows, section.allow).kept:
-        found[row.kind, row_axes(row)].append(row)
+    # A promise is a sum, and of a conditional a step takes one branch; what no promise names is unplanned in any.
+    found = _grouped(without_allowed(ledger.rows, section.allow).kept)
+    taken = _grouped(without_allowed(ledger.dearest_path(), section.allow).kept)
     groups = dict.fromkeys([*found, *expected])
-    changed = [_compare(group, expected.get(group), found.get(group, [])) for group in groups]
+    changed = [
+        _compare(group, expected.get(group), (taken if group in expected else found).get(group, [])) for group in groups
+    ]
     paired = _pair_moved([difference for difference in changed if difference is not None])
     misfits = misfitting(section.allow, ledger.rows)
     return [_nearly_allowed(difference, misfits) for difference in paired]
+
+
+def _grouped(rows: Iterable[Collective]) -> dict[Group, list[Collective]]:
+    found: dict[Group, list[Collective]] = defaultdict(list)
+    for row in rows:
+        found[row.kind, row_axes(row)].append(row)
+    return found
 
 
 def _nearly_allowed(difference: Difference, misfits: dict[int, AllowedCollective]) -> Difference:
@@ -133,7 +142,8 @@ def same_kind(evidence: StepEvidence, difference: Difference) -> list[Collective
     """The program's other collectives of the kind: those that are not at fault."""
     ledger = evidence.partitioned
     rows = ledger.rows if ledger is not None else []
-    return [row for row in rows if row.kind == difference.kind and row not in difference.rows]
+    at_fault = {(row.computation, row.name) for row in difference.rows}
+    return [row for row in rows if row.kind == difference.kind and (row.computation, row.name) not in at_fault]
 
 
 def is_asked_for(evidence: StepEvidence, row: Collective) -> bool:

@@ -73,5 +73,7 @@ def _of_program(program: Program) -> tuple[DumpEvidence, str]:
     )
     found = DumpEvidence(program.name, program.module, program.mesh, messages, program.target)
     # Counted as `hlo collectives` counts them: what is sent, however many instructions spell it.
-    moved = sum(row.count for row in summed(canonical_ledger(found.ledger)).rows) if found.ledger is not None else 0
+    moved = 0
+    if found.ledger is not None:
+        moved = sum(total.count for total in summed(canonical_ledger(found.ledger)).totals())
     return found, f"{moved:,} collective{'s' * (moved != 1)} a step looked at"

@@ -11,7 +11,7 @@ from ...hlo_tools.in_flight import InFlight
 from ...hlo_tools.scope import scope_of
 from .cells import axes
 from .ledger_markdown import folded, table
-from .ledger_text import SHOWN_ROWS, WIDE, left_out, numbers, ring_bytes, table_of, tail, unnamed_axes
+from .ledger_text import SHOWN_ROWS, WIDE, left_out, numbers, only_elsewhere, ring_bytes, table_of, tail, unnamed_axes
 from .markdown import escape
 from .printable import one_line, plural
 from .text import to_text
@@ -53,6 +53,8 @@ def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) 
     parts: list[RenderableType] = ["", each_kind] if totals else []
     if (said := beside_work(placed)) is not None:
         parts += ["", Text(said)]
+    if (said := only_elsewhere(ledger)) is not None:
+        parts += ["", Text(said)]
     parts += ["", each] if totals else []
     parts += left_out(len(rows), "collective")
     parts += unnamed_axes(ledger)
@@ -88,6 +90,8 @@ def collectives_markdown(ledger: CollectiveLedger) -> str:
     parts = [head, table(("kind", "axes", "count", "elements", "ring bytes"), totals)]
     if (said := beside_work(placed)) is not None:
         parts.append(said)
+    if (said := only_elsewhere(ledger)) is not None:
+        parts.append(escape(said))
     columns = ("name", "kind", "axes", "count", "loops", "elements", "dtype", "ring bytes", "meanwhile", "source")
     parts.append(folded(plural(len(rows), "instruction"), columns, rows))
     return "\n\n".join(parts) + "\n"
@@ -104,7 +108,9 @@ def meanwhile(flight: InFlight | None) -> str:
 
 def beside_work(placed: list[Placed]) -> str | None:
     """How many collectives, and how much of what is sent, run beside other work; None without a schedule."""
-    known = [(row, flight) for row, flight in placed if flight is not None and row.count]
+    known = [
+        (taken, flight) for row, flight in placed if flight is not None and (taken := row.on_dearest_path()) is not None
+    ]
     if not known:
         return None
     hidden = [row for row, flight in known if flight.meanwhile]
@@ -121,7 +127,7 @@ def _placed(ledger: CollectiveLedger) -> list[Placed]:
 
 
 def _count(row: Collective) -> str:
-    """Executions; under a conditional, those of the cheapest and of the dearest branch."""
+    """Executions; under a conditional, the fewest and the most that a step can have."""
     return f"{row.count:,}" if row.count == row.count_min else f"{row.count_min:,}-{row.count:,}"
 
 

@@ -68,7 +68,8 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
             table.add_row(
                 total.kind, one_line(axes(total.axes)), *numbers(total.count, total.elements), ring_bytes(total)
             )
-        parts += ["", table, *unnamed_axes(ledger.collectives)]
+        said = only_elsewhere(ledger.collectives)
+        parts += ["", table, *([Text(said)] if said else []), *unnamed_axes(ledger.collectives)]
     if ledger.memory is not None:
         memory = table_of(("Memory per device",), ("bytes",))
         memory.add_row("must fit", format_bytes(ledger.memory.need_bytes))
@@ -109,6 +110,20 @@ def unnamed_axes(ledger: CollectiveLedger) -> list[RenderableType]:
     names = (*_AXES, *(f"axis{number}" for number in range(len(_AXES), len(sizes))))
     example = ",".join(f"{name}={size}" for name, size in zip(names, sizes, strict=False))
     return [Text(f"Axes are not named: add their sizes, outermost first, e.g. --mesh {example}", style="yellow")]
+
+
+def only_elsewhere(ledger: CollectiveLedger) -> str | None:
+    """Which collectives no total has: they run in branches of conditionals that send less than others."""
+    counted: dict[tuple[str, str], int] = {}
+    for row in ledger.rows:
+        if row.count:
+            group = (row.kind, one_line(axes(row.axes)))
+            counted[group] = counted.get(group, 0) + (row.count if row.dearest is None else row.dearest)
+    missing = [f"{kind} over {over}" for (kind, over), taken in counted.items() if not taken]
+    if not missing:
+        return None
+    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+    return f"Totals take the branch of a conditional that sends most; only in others: {', '.join(missing[:3])}{more}."
 
 
 def _tensor(row: Tensor, wide: bool) -> tuple[str, ...]:

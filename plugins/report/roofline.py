@@ -115,7 +115,7 @@ def _cells(product: Product, whole: int, wide: bool) -> tuple[str, ...]:
     cells = [
         one_line(product.name),
         si(product.flops).strip() + ("*" if product.stated else ""),
-        f"{100 * product.flops / (whole or 1):.1f} %",
+        f"{100 * product.flops_counted / (whole or 1):.1f} %",
         runs,
     ]
     if not wide:

@@ -214,7 +214,7 @@ def test_a_permute_that_moves_nothing_sends_nothing() -> None:
     assert (row.axes, row.ring_bytes, row.operand_bytes) == ((), 0, 24)
 
 
-def test_of_two_branches_the_dearer_counts() -> None:
+def test_of_two_branches_each_has_its_row_and_the_dearer_counts() -> None:
     before = (
         f"big {{\n  p = f32[8] parameter(0)\n  ROOT r = f32[8] all-reduce(p), {GROUPS}\n}}\n"
         "small {\n  p = f32[8] parameter(0)\n  s = f32[2] slice(p), slice={[0:2]}\n"
@@ -229,7 +229,12 @@ def test_of_two_branches_the_dearer_counts() -> None:
     )
     rows = {row.name: row for row in found.rows}
     assert (rows["r"].count, rows["r"].count_min, rows["r"].elements) == (1, 0, 8)
-    assert (rows["g"].count, rows["g"].count_min, rows["g"].elements) == (0, 1, 0)
+    assert (rows["g"].count, rows["g"].count_min, rows["g"].elements) == (1, 0, 2)
+    assert rows["g"].ring_bytes == rows["r"].ring_bytes // 4 > 0
+    assert [row.name for row in found.dearest_path()] == ["r"]
+    (total,) = found.totals()
+    assert (total.count, total.elements, total.ring_bytes) == (1, 8, rows["r"].ring_bytes)
+    assert [row["count_dearest"] for row in found.as_json()["collectives"]] == [1, 0]
 
 
 def test_small_ring_bytes_are_rounded_after_they_are_summed() -> None:

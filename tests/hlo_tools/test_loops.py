@@ -144,12 +144,13 @@ ENTRY main {
 
 def test_executions_multiply_loops_and_sum_call_sites() -> None:
     found = executions(parse_hlo(NESTED))
-    assert found.of("main") == Run(1, 1, 0)
-    assert found.of("outer") == Run(3, 3, 1)
-    assert found.of("inner") == Run(12, 12, 2)
-    assert found.of("unknown_body") == Run(3, 3, 2, ("u",))
+    assert found.of("main") == Run(1, 1, 0, 1, 1)
+    assert found.of("outer") == Run(3, 3, 1, 3, 3)
+    assert found.of("inner") == Run(12, 12, 2, 12, 12)
+    assert found.of("unknown_body") == Run(3, 3, 2, 3, 3, ("u",))
     assert (found.of("left").count, found.of("left").count_min) == (1, 0)
-    assert found.of("leaf") == Run(12 * 2 + 3 + 1, 12 * 2 + 3, 2, ("u",))
+    most, least = 12 * 2 + 3 + 1, 12 * 2 + 3
+    assert found.of("leaf") == Run(most, least, 2, most, least, ("u",))
     assert found.of("nowhere").count == 0
     assert found.unknown_loops == ["u"]
     assert found.trip_counts == {"w": 3, "u": None}
@@ -157,8 +158,46 @@ def test_executions_multiply_loops_and_sum_call_sites() -> None:
 
 def test_a_cost_decides_which_branch_counts() -> None:
     found = executions(parse_hlo(NESTED), cost={"leaf": 5})
-    assert (found.of("left").count, found.of("right").count) == (1, 0)
-    assert (found.of("left").count_min, found.of("right").count_min) == (0, 1)
+    assert (found.of("left").dearest, found.of("right").dearest) == (1, 0)
+    assert (found.of("left").cheapest, found.of("right").cheapest) == (0, 1)
+    assert (found.of("left").count, found.of("left").count_min) == (1, 0)
+
+
+SHARED = """leaf {
+  a = f32[] parameter(0)
+  ROOT b = f32[] negate(a)
+}
+once {
+  a = f32[] parameter(0)
+  ROOT c = f32[] call(a), to_apply=leaf
+}
+twice {
+  a = f32[] parameter(0)
+  c = f32[] call(a), to_apply=leaf
+  ROOT d = f32[] call(c), to_apply=leaf
+}
+never {
+  ROOT a = f32[] parameter(0)
+}
+ENTRY main {
+  q = s32[] parameter(0)
+  x = f32[] parameter(1)
+  y = f32[] call(x), to_apply=leaf
+  ROOT k = f32[] conditional(q, y, y, y), branch_computations={%s}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("branches", "most", "least"),
+    [("once, twice, twice", 3, 2), ("once, never, twice", 3, 1), ("never, never, never", 1, 1)],
+)
+@pytest.mark.parametrize("cost", [None, {"leaf": 1}])
+def test_branches_that_share_a_computation_do_not_add_up(
+    branches: str, most: int, least: int, cost: dict[str, int] | None
+) -> None:
+    run = executions(parse_hlo(SHARED % branches), cost).of("leaf")
+    assert (run.count, run.count_min, run.dearest, run.cheapest) == (most, least, most, least)
 
 
 def test_computations_that_call_each_other_are_refused() -> None:

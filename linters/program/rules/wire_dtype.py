@@ -55,7 +55,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         return
     differing = {(each.kind, each.axes) for each in differences(evidence) if each.problem != "bytes"}
     found: dict[Group, list[Collective]] = defaultdict(list)
-    for row in without_allowed(ledger.rows, section.allow).kept:
+    for row in without_allowed(ledger.dearest_path(), section.allow).kept:
         found[row.kind, row_axes(row)].append(row)
     for group, rows in found.items():
         if group in promised and group not in differing:

@@ -117,6 +117,38 @@ def test_each_collective_has_its_elements_and_dtype(width: int) -> None:
     assert "all-gather" in "".join(lines[lines.index(row) : lines.index(row) + 2]), "a name that does not say the kind"
 
 
+BRANCHES = (
+    HLO[: HLO.index("ENTRY")]
+    + """dear {
+  p = f32[64] parameter(0)
+  ROOT y = f32[64] all-reduce(p), replica_groups=[4,2]<=[8], channel_id=1, use_global_device_ids=true, to_apply=add
+}
+cheap {
+  p = f32[64] parameter(0)
+  ROOT y = f32[64] OPERATION
+}
+ENTRY main {
+  x = f32[64] parameter(0)
+  q = pred[] parameter(1)
+  ROOT r = f32[64] conditional(q, x, x), true_computation=dear, false_computation=cheap
+}
+"""
+)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_what_only_a_cheaper_branch_runs_has_a_row_and_is_said(form: str) -> None:
+    sent = "collective-permute(p), channel_id=2, source_target_pairs={{0,4},{4,0}}"
+    for operation, there in ((sent, True), ("negate(p)", False)):
+        module = parse_hlo(BRANCHES.replace("OPERATION", operation))
+        text = render_ledger(collectives(module, MESH), form, 120)
+        assert ("only in others: collective-permute over data" in text) is there
+        assert text.count("0-1") == 1 + there
+        if form == "text":
+            glance = render_ledger(summary(module, MESH), form, 120)
+            assert ("only in others: collective-permute over data" in glance) is there
+
+
 def test_the_first_line_of_memory_names_need_peak_and_largest_class() -> None:
     lines = render_ledger(ledgers()["memory"], "text", 120).splitlines()
     assert lines[0].startswith(

@@ -1,8 +1,12 @@
 """What the arguments of a bare program are, where no name tells: by what the program does with them.
 
 A training step has a backward pass. What it returns an array of the same shape and type for is state: a parameter if
-the differentiated function reads it, else, where it has a parameter's shape, an optimizer slot. Other arguments are its
-batch, unless a product of the forward pass multiplies something computed with one of them: a frozen weight.
+the differentiated function reads it, else, where it has a parameter's shape, an optimizer slot. The shape is one
+device's or, where the result is not split as the argument is, that over all devices. A gradient that is returned as it
+is stands for an argument too, and not for the one that the product which makes it multiplies: in a product's backward
+pass the gradient of one factor is made with the other. Other arguments are its batch, unless a product of the forward
+pass multiplies something computed with one of them: a frozen weight. A product that has no name, as the compiler leaves
+some that it makes anew, is in the forward pass only where something reads it there.
 
 In any other program an argument is a parameter if a product multiplies something computed with it, or if rows of it are
 looked up. Of a product of two arguments neither is known by that alone: one is the input where the other is a
@@ -13,7 +17,6 @@ no more is said.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -27,6 +30,8 @@ from .shape import numpy_dtype
 _PRODUCTS = frozenset(("dot", "convolution", "ragged-dot"))
 _PRIMITIVES = ("/dot_general", "/conv_general_dilated", "/ragged_dot_general", "/ragged_dot")
 """Ends of the names of products, for those that a library's kernel works out."""
+_SUMS = frozenset(("all-reduce", "all-reduce-done", "all-reduce-start", "reduce-scatter"))
+_MAX_STEPS = 64
 _FIXED = frozenset(("constant", "iota"))
 _FRAMES = frozenset(("fusion", "call", "while", "conditional", "tuple", "get-tuple-element", "async-start"))
 
@@ -51,6 +56,7 @@ class Uses:
 def uses_of(module: ModuleProto) -> Uses:
     """What one program does with its arguments."""
     found, provenance = Uses(), Provenance(module)
+    unnamed: list[InstructionProto] = []
     for computation in module.computations:
         for made in computation.instructions:
             if made.opcode in _FRAMES or made.opcode == "parameter":
@@ -65,8 +71,30 @@ def uses_of(module: ModuleProto) -> Uses:
                 table = provenance.argument(operands[0])
                 found.looked_up |= {table} if table is not None else set()
             if len(operands) > 1 and _multiplies(made):
-                _product(found, provenance, operands[:2], backward)
+                if made.op_name:
+                    _product(found, provenance, operands[:2], backward)
+                else:
+                    unnamed.append(made)
+    read_by = _names_of_readers(module, unnamed)
+    for made in unnamed:
+        operands = [module.instruction_by_id.get(identity) for identity in made.operand_ids]
+        names = read_by.get(made.id, ())
+        backward = found.is_training and all(is_backward(name) for name in names)
+        _product(found, provenance, operands[:2], backward)
     return found
+
+
+def _names_of_readers(module: ModuleProto, products: Sequence[InstructionProto]) -> dict[int, set[str]]:
+    """Product -> the names of the instructions that read it; names of those in a fusion where that has none itself."""
+    names: dict[int, set[str]] = {made.id: set() for made in products}
+    for computation in module.computations if names else ():
+        for user in computation.instructions:
+            for identity in user.operand_ids:
+                if identity in names:
+                    callee = module.computation_by_id.get(user.called_ids[0]) if user.called_ids else None
+                    inside = [made.op_name for made in callee.instructions] if callee is not None else []
+                    names[identity].update(name for name in ([user.op_name] if user.op_name else inside) if name)
+    return names
 
 
 def _multiplies(made: InstructionProto) -> bool:
@@ -92,7 +120,7 @@ def _product(found: Uses, provenance: Provenance, factors: Sequence[InstructionP
 def classify_by_use(module: ModuleProto, leaves: Sequence[Leaf]) -> list[TensorClass]:
     """The class of every argument, in the order of `leaves`; the rules are those of this module."""
     uses = uses_of(module)
-    returned = _returned(module, leaves)
+    returned = _returned(module, leaves, uses)
     classes: list[TensorClass | None] = [
         by_type(leaf, leaf_path(leaf)) or (None if is_float(leaf) and leaf.shape else "batch") for leaf in leaves
     ]
@@ -136,18 +164,56 @@ def _of_inference(
             classes[at] = "batch"
 
 
-def _returned(module: ModuleProto, leaves: Sequence[Leaf]) -> set[int]:
-    """Places in `leaves` for which the program returns an array of the same shape and type, each for one."""
+def _returned(module: ModuleProto, leaves: Sequence[Leaf], uses: Uses) -> set[int]:
+    """Places in `leaves` for which the program returns an array of the same shape and type, each for one.
+
+    What is aliased comes first, then what the differentiated function reads.
+    """
     entry = module.entry
     root = module.instruction_by_id.get(entry.root_id) if entry is not None else None
     if root is None:
         return set()
     whole = module.shape(root)
-    results = Counter((part.dims, numpy_dtype(part.dtype)) for part in (whole.parts if whole.is_tuple else (whole,)))
+    parts = [((at,), part) for at, part in enumerate(whole.parts)] if whole.is_tuple else [((), whole)]
+    provenance = Provenance(module)
+    open_ = [
+        ((part.dims, numpy_dtype(part.dtype)), _multiplied(module, provenance, root, index)) for index, part in parts
+    ]
+    order = sorted(
+        range(len(leaves)), key=lambda at: (not leaves[at].aliased, leaves[at].parameter not in uses.modelled)
+    )
     found: set[int] = set()
-    for at in sorted(range(len(leaves)), key=lambda at: not leaves[at].aliased):
-        shape = tuple(leaves[at].shape), leaves[at].dtype
-        if results[shape]:
-            results[shape] -= 1
-            found.add(at)
+    for of_all in (False, True):
+        for at in order:
+            if at in found:
+                continue
+            leaf = leaves[at]
+            dims = leaf.shape if of_all or leaf.local_shape is None else leaf.local_shape
+            like = tuple(dims), leaf.dtype
+            result = next((r for r in open_ if r[0] == like and (leaf.aliased or leaf.parameter not in r[1])), None)
+            if result is not None:
+                open_.remove(result)
+                found.add(at)
     return found
+
+
+def _multiplied(
+    module: ModuleProto, provenance: Provenance, root: InstructionProto, index: tuple[int, ...]
+) -> frozenset[int]:
+    """The arguments that the backward product multiplies which makes a result, sums over devices aside."""
+    place = provenance.source(root, index)
+    for _ in range(_MAX_STEPS):
+        if place is None or not place[0].operand_ids:
+            break
+        made, rest = place
+        if made.opcode in _SUMS:
+            at = rest[0] if rest and rest[0] < len(made.operand_ids) else 0
+            operand = module.instruction_by_id.get(made.operand_ids[at])
+            place = provenance.source(operand) if operand is not None else None
+        elif _multiplies(made) and not is_forward(made.op_name):
+            factors = [module.instruction_by_id.get(identity) for identity in made.operand_ids[:2]]
+            numbers = {provenance.argument(factor) for factor in factors if factor is not None}
+            return frozenset(number for number in numbers if number is not None)
+        else:
+            break
+    return frozenset()

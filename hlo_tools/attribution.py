@@ -47,7 +47,8 @@ class Attribution:
     """Answers for the buffers of one module.
 
     `positions` is the schedule (`heap.schedule_positions`); `parameter_shapes` are the local and global shapes of the
-    model's parameters, from which gradients are known; `parameter_numbers` their numbers among the entry's parameters.
+    model's parameters, from which gradients are known, with those that parameters are gathered to;
+    `parameter_numbers` are the numbers of the parameters among the entry's.
     """
 
     def __init__(
@@ -58,8 +59,9 @@ class Attribution:
         parameter_numbers: Iterable[int] = (),
     ) -> None:
         self.module = module
-        self._gradient_shapes = set(_gradient_shapes(parameter_shapes))
         self._provenance = Provenance(module, parameter_numbers)
+        # Until it is summed and split, a gradient is as large as its parameter is where that is gathered.
+        self._gradient_shapes = set(gradient_shapes((*parameter_shapes, *self._provenance.gathered_shapes())))
         self._users: dict[int, list[InstructionProto]] = {}
         self._fillings: dict[tuple[int, tuple[int, ...]], Filling | None] = {}
         backward = sorted(
@@ -212,7 +214,7 @@ class Attribution:
         return False
 
     def _like_parameter(self, shape: Shape) -> bool:
-        return _unordered(shape.dims) in self._gradient_shapes
+        return unordered(shape.dims) in self._gradient_shapes
 
     def _work(self, made: InstructionProto, shape_index: tuple[int, ...]) -> InstructionProto:
         """The instruction that computes a value: inside fusions and asynchronous wrappers, behind bitcasts."""
@@ -303,15 +305,15 @@ def _base_opcode(opcode: str) -> str:
     return opcode
 
 
-def _unordered(dims: Iterable[int]) -> tuple[int, ...]:
+def unordered(dims: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(size for size in dims if size != 1))
 
 
-def _gradient_shapes(parameter_shapes: Iterable[tuple[int, ...]]) -> Iterable[tuple[int, ...]]:
+def gradient_shapes(parameter_shapes: Iterable[tuple[int, ...]]) -> Iterable[tuple[int, ...]]:
     """A gradient has its parameter's shape: in any order of dimensions, whole or without the scanned dimension."""
     for shape in parameter_shapes:
-        whole = _unordered(shape)
+        whole = unordered(shape)
         if whole:
             yield whole
         if len(shape) > 2:
-            yield _unordered(shape[1:])
+            yield unordered(shape[1:])

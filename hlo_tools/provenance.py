@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from .proto import ComputationProto, InstructionProto, ModuleProto
@@ -16,6 +16,7 @@ _FORMS = frozenset(
 )
 # The first half of a pair gives a tuple, any element of which is (a form of) its operand.
 _STARTS = frozenset(("copy-start", "all-gather-start"))
+_GATHERS = frozenset(("all-gather", "all-gather-start"))
 _JOINED = "ConcatBitcast"
 """TPU programs fetch one array in several slices at a time, and put them together again by this call."""
 _FRAMES = frozenset(("fusion", "call"))
@@ -48,6 +49,22 @@ class Provenance:
     def is_parameter(self, made: InstructionProto, shape_index: tuple[int, ...] = ()) -> bool:
         """Whether the value at a shape index holds nothing but elements of one model parameter."""
         return self.argument(made, shape_index) in self.numbers
+
+    def gathered_shapes(self) -> Iterator[tuple[int, ...]]:
+        """The shapes in which all-gathers of model parameters return them, or what was sliced out of them before."""
+        if not self.numbers:
+            return
+        for computation in self.module.computations:
+            for made in computation.instructions:
+                if made.opcode not in _GATHERS:
+                    continue
+                shape = self.module.shape(made)
+                whole = shape.parts[-1] if made.opcode == "all-gather-start" and shape.is_tuple else shape
+                results = whole.parts if whole.is_tuple else (whole,)
+                for result, identity in zip(results, made.operand_ids, strict=False):
+                    operand = self.module.instruction_by_id.get(identity)
+                    if operand is not None and self.is_parameter(operand):
+                        yield result.dims
 
     def argument(self, made: InstructionProto, shape_index: tuple[int, ...] = ()) -> int | None:
         """The number of the entry's parameter that the value is a form of; None for one that is computed."""

@@ -1,4 +1,4 @@
-"""Which devices hold the same part of an array, out of a placement as XLA prints it.
+"""How an array is split, and which devices hold the same part of it, out of a placement as XLA prints it.
 
 {replicated}                                            all hold all of it
 {devices=[2,1,4]<=[4,2]T(1,0)}                          each another part
@@ -20,6 +20,7 @@ _TILES = re.compile(
     r"\{devices=\[([\d,]{1,400})\](<=\[[\d,]{1,400}\](?:T\([\d,]{1,400}\))?|[\d,]+)([^{}]*)(?:\{([^}]*)\})?"
 )
 _MESH = re.compile(r"\{(mesh\[[^\]]*\]),\s*\[((?:\{[^{}]*\}|[\s,])*)\]\s*(?:,\s*replicated=\{[^{}]*\}\s*)?\}")
+_DIMENSION = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"['\"]([^'\"]*)['\"]")
 
 
@@ -36,6 +37,28 @@ def same_part(placement: str, devices: int) -> Groups | None:
             return _of_mesh(named[1], named[2])
     except ContractLintError:
         return None
+    return None
+
+
+@lru_cache(maxsize=4096)
+def tiles(placement: str, rank: int) -> tuple[int, ...] | None:
+    """Into how many parts each dimension is split; None for a placement that does not say it of `rank` dimensions."""
+    placement = placement.strip()
+    if placement.startswith("{replicated"):
+        return (1,) * rank
+    if (tiled := _TILES.match(placement)) is not None:
+        sizes = tuple(int(size) for size in tiled[1].split(",") if size)
+        return sizes[:rank] if len(sizes) >= rank else None
+    if (named := _MESH.match(placement)) is not None and "(" not in named[2]:
+        try:
+            known = parse_mesh_groups(named[1])
+        except ContractLintError:
+            return None
+        split = [_NAME.findall(part) for part in _DIMENSION.findall(named[2])]
+        if known is None or len(split) != rank:
+            return None
+        sizes_of = dict(known.axes)
+        return tuple(prod(sizes_of.get(name, 1) for name in names) for names in split)
     return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ...contracts.errors import ContractLintError
 from ...contracts.manifest import Leaf, StepFacts
 from ..argument_uses import classify_by_use
-from ..arguments import entry_arguments
+from ..arguments import entry_arguments, placements_of
 from ..assignment import Allocation, BufferAssignment, LogicalBuffer
 from ..attribution import Attribution
 from ..buffer_class import BufferClass
@@ -96,7 +96,7 @@ class _Builder:
         self.read = read
         self.assignment = assignment
         self.facts = facts
-        leaves, kinds = _arguments_of(module, assignment, facts)
+        leaves, kinds = _arguments_of(module, assignment, facts, read)
         self.state_bytes = _state_bytes(leaves, kinds)
         self.positions = schedule_positions(module)
         self.end = max(len(self.positions) - 1, 0)
@@ -321,13 +321,13 @@ def _is_traced(allocation: Allocation, traced: set[int]) -> bool:
 
 
 def _arguments_of(
-    module: ModuleProto, assignment: BufferAssignment, facts: StepFacts | None
+    module: ModuleProto, assignment: BufferAssignment, facts: StepFacts | None, read: HloModule | None
 ) -> tuple[list[Leaf], list[TensorClass]]:
     """The arguments and what each of them is: as the capture says, by their names, or by what is done with them."""
     # A step that never compiled has arguments, but nobody knows which of them the program kept.
     if facts is not None and any(leaf.parameter is not None for leaf in facts.arguments):
         return facts.arguments, classify(facts)
-    leaves = entry_arguments(module, assignment)
+    leaves = entry_arguments(module, assignment, placements_of(read) if read is not None else None)
     if names_tell(leaves):
         return leaves, classify(StepFacts(step="", entry="", arguments=leaves))
     return leaves, classify_by_use(module, leaves)

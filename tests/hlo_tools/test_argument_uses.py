@@ -112,3 +112,66 @@ def test_names_come_first() -> None:
     found = classes(entry)
     assert found["arg_x"] == "parameter"
     assert found["arg_b"] == "input"
+
+
+UNNAMED = f"""  %arg_w = f32[32,48]{{1,0}} parameter(0)
+  %arg_x = f32[64,32]{{1,0}} parameter(1)
+  %y = f32[64,48]{{1,0}} dot(%arg_x, %arg_w), {CONTRACT}, {FORWARD}
+  %dy = f32[64,48]{{1,0}} multiply(%y, %y), metadata={{op_name="jit(f)/transpose(jvp())/mul"}}
+  %turned = f32[48,32]{{1,0}} dot(%dy, %arg_x), {TURNED}
+  ROOT %dw = f32[32,48]{{1,0}} transpose(%turned), dimensions={{1,0}}, metadata={{op_name="READER/transpose"}}
+"""
+
+
+def test_a_product_without_a_name_is_in_the_pass_of_what_reads_it() -> None:
+    """The compiler turned the gradient's product round, and left it no name: `x` is no weight of the forward pass."""
+    assert classes(UNNAMED.replace("READER", "jit(f)/transpose(jvp())")) == {"arg_w": "parameter", "arg_x": "input"}
+    read_forward = classes(UNNAMED.replace("READER", "jit(f)/jvp()"))
+    assert read_forward == {"arg_w": "parameter", "arg_x": "parameter"}
+
+
+def test_a_product_without_a_name_weighs_in_a_program_without_a_backward_pass() -> None:
+    found = classes(TWO_LAYERS.replace(f", {PLAIN}", ""))
+    assert found == {"arg_x": "argument", "arg_a": "argument", "arg_b": "parameter"}
+
+
+OF_ONE_SHAPE = f"""  %arg_x = f32[64,64]{{1,0}} parameter(0)
+  %arg_w = f32[64,64]{{1,0}} parameter(1)
+  %y = f32[64,64]{{1,0}} dot(%arg_x, %arg_w), {CONTRACT}, {FORWARD}
+  %dy = f32[64,64]{{1,0}} multiply(%y, %y), metadata={{op_name="jit(f)/transpose(jvp())/mul"}}
+  GRADIENT
+  ROOT %sum = f32[64,64]{{1,0}} all-reduce(%d), replica_groups={{}}, to_apply=%add
+"""
+OF_W = f"%d = f32[64,64]{{1,0}} dot(%arg_x, %dy), {TURNED}, {BACKWARD}"
+OF_X = f"%d = f32[64,64]{{1,0}} dot(%dy, %arg_w), {AHEAD}, {BACKWARD}"
+
+
+@pytest.mark.parametrize(("gradient", "of", "other"), [(OF_W, "arg_w", "arg_x"), (OF_X, "arg_x", "arg_w")])
+def test_a_gradient_is_not_that_of_the_argument_which_its_product_multiplies(
+    gradient: str, of: str, other: str
+) -> None:
+    assert classes(OF_ONE_SHAPE.replace("GRADIENT", gradient)) == {of: "parameter", other: "input"}
+
+
+SPLIT = f"""  %arg_x = f32[8,64]{{1,0}} parameter(0), sharding={{devices=[8,1]<=[8]}}
+  %arg_w = f32[8,64]{{1,0}} parameter(1)PLACEMENT
+  %all = f32[64,64]{{1,0}} all-gather(%arg_w), replica_groups={{}}, dimensions={{0}}
+  %y = f32[8,64]{{1,0}} dot(%arg_x, %all), {CONTRACT}, {FORWARD}
+  %dy = f32[8,64]{{1,0}} multiply(%y, %y), metadata={{op_name="jit(f)/transpose(jvp())/mul"}}
+  %dw = f32[64,64]{{1,0}} dot(%arg_x, %dy), {TURNED}, {BACKWARD}
+  ROOT %sum = f32[64,64]{{1,0}} all-reduce(%dw), replica_groups={{}}, to_apply=%add
+"""
+
+
+@pytest.mark.parametrize(
+    "placement",
+    ["{devices=[8,1]<=[8]}", "{devices=[8,1]0,1,2,3,4,5,6,7}", "{mesh['a'=8], [{'a'}, {}]}"],
+)
+def test_a_gradient_that_every_device_returns_whole_is_that_of_a_split_parameter(placement: str) -> None:
+    text = SPLIT.replace("PLACEMENT", f", sharding={placement}")
+    assert classes(text) == {"arg_x": "input", "arg_w": "parameter"}
+
+
+def test_nothing_returned_is_like_an_argument_that_is_split_otherwise() -> None:
+    text = SPLIT.replace("PLACEMENT", ", sharding={devices=[4,1,2]<=[8] last_tile_dim_replicate}")
+    assert classes(text) == {"arg_x": "input", "arg_w": "input"}

@@ -183,3 +183,44 @@ def test_an_array_of_bytes_that_a_kernel_returns_is_no_workspace() -> None:
 def test_a_copy_is_one_of_the_layout_only_where_that_changes() -> None:
     assert classes(TURNED)["copy"] == "layout_copy"
     assert classes(KEPT_APART)["copy"] == "activation_temporary"
+
+
+GATHERED = """ENTRY %main (w: f32[64,512], x: f32[96,512]) -> f32[64,512] {
+  %w = f32[64,512]{1,0} parameter(0), metadata={op_name="params['w']"}
+  %x = f32[96,512]{1,0} parameter(1), metadata={op_name="x"}
+  %all = f32[512,512]{1,0} all-gather(%w), replica_groups={}, dimensions={0}
+  %y = f32[96,512]{1,0} dot(%x, %all), lhs_contracting_dims={1}, rhs_contracting_dims={0},
+    metadata={op_name="jit(f)/jvp()/dot_general"}
+  %dy = f32[96,512]{1,0} sine(%y), metadata={op_name="jit(f)/transpose(jvp())/mul"}
+  %dw = f32[512,512]{1,0} dot(%y, %dy), lhs_contracting_dims={0}, rhs_contracting_dims={0},
+    metadata={op_name="jit(f)/transpose(jvp())/dot_general"}
+  ROOT %sum = f32[64,512]{1,0} reduce-scatter(%dw), replica_groups={}, dimensions={0}, to_apply=%add
+}
+"""
+KEPT_SPLIT = GATHERED.replace("all-gather(%w), replica_groups={}, dimensions={0}", "constant({...})")
+
+
+def test_a_gradient_that_waits_to_be_summed_over_devices_is_as_large_as_the_gathered_parameter() -> None:
+    assert classes(GATHERED)["dw"] == "gradient"
+    assert classes(KEPT_SPLIT)["dw"] == "activation_temporary"
+
+
+PLACED = KEPT_SPLIT.replace("parameter(0),", "parameter(0), sharding={devices=[8,1]<=[8]},")
+
+
+def test_a_placement_tells_how_large_a_parameter_is_over_all_devices() -> None:
+    """No gather of `w` in this program: the product is worked out from parts."""
+    assert classes(PLACED)["dw"] == "gradient"
+
+
+@pytest.mark.parametrize(("placement", "shrunk"), [("[4,1,2]", {"w"}), ("[1,1,8]", {"w", "dw"})])
+def test_splitting_parameters_further_leaves_gradients_that_wait_to_be_summed(placement: str, shrunk: set[str]) -> None:
+    """What is one device's part before it is summed becomes smaller with the parameter's; the whole does not."""
+    rows = 512 // int(placement[1])
+    text = KEPT_SPLIT.replace(
+        "[64,512]{1,0} parameter(0),",
+        f"[{rows},512]{{1,0}} parameter(0), sharding={{devices={placement}<=[8] last_tile_dim_replicate}},",
+    )
+    header = HEADER.replace("jit_f,", "jit_f, num_partitions=8,")
+    (shard,) = (a for a in memory(None, parse_hlo(header + text)).actions if a.kind == "shard")
+    assert set(shard.buffers) == shrunk

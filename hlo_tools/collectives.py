@@ -261,15 +261,24 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
     runs = executions(module, cost)
     called_async = _async_computations(module) if drafts else {}
     asked_by = AskedBy()
+    tells = module.tells_places
     rows = []
     for order, (instruction, who, moved, own) in enumerate(drafts):
         run = runs.of(instruction.computation)
         carrier = called_async.get(instruction.computation.name)
         frames = asked_by.of(instruction).frames or (carrier.frames if carrier else [])
-        if not frames and (told := beside(carrier or instruction, lambda each: bool(each.frames))) is not None:
+        if (
+            tells
+            and not frames
+            and (told := beside(carrier or instruction, lambda each: bool(each.frames))) is not None
+        ):
             frames = told.frames
         scope = instruction.op_name or (carrier.op_name if carrier else "")
-        if not scope and (told := beside(carrier or instruction, lambda each: bool(each.op_name))) is not None:
+        if (
+            tells
+            and not scope
+            and (told := beside(carrier or instruction, lambda each: bool(each.op_name))) is not None
+        ):
             scope = told.op_name
         place = user_frame(frames)
         rows.append(

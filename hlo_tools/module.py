@@ -259,6 +259,11 @@ class HloModule:
         return self._entry
 
     @property
+    def tells_places(self) -> bool:
+        """Whether any instruction may say where it comes from: a text without metadata has none to look for."""
+        return not self.text or "metadata=" in self.text
+
+    @property
     def attributes(self) -> dict[str, str]:
         """The module's own attributes as printed: input_output_alias, entry_computation_layout, num_partitions, ..."""
         if self._attributes is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor, prod
+from math import prod
 
 from .instruction import Instruction
 from .shape import Shape
@@ -81,7 +81,7 @@ class Transfer:
 
 def nearest(value: Fraction) -> int:
     """The nearest whole number, halves up."""
-    return floor(value + Fraction(1, 2))
+    return (2 * value.numerator + value.denominator) // (2 * value.denominator)
 
 
 def transfer(instruction: Instruction) -> Transfer | None:

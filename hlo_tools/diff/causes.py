@@ -21,15 +21,15 @@ _EFFECTS = frozenset(
 def ranked(found: Iterable[Change]) -> list[Change]:
     """The changes in order, `root` and `follows` set.
 
-    With a cause at hand, effects follow it: a lost donation raises the peak, a cast changes bytes. Without one the
-    largest effect leads.
+    With a cause at hand, effects follow it: a lost donation raises the peak, a cast changes bytes. Without one other
+    arithmetic in the forward pass leads, which kernels and copies follow, else the largest effect.
     """
     changes = sorted(found, key=_order)
     if not changes:
         return []
     causes = [change for change in changes if change.root and change.kind not in _EFFECTS]
     if not causes:
-        changes.sort(key=lambda change: (change.kind in _SUMS, *_order(change)))
+        changes.sort(key=lambda change: (not _is_other_work(change), change.kind in _SUMS, *_order(change)))
         changes[0].root = True
         for change in changes[1:]:
             change.root, change.follows = False, changes[0].what
@@ -41,6 +41,10 @@ def ranked(found: Iterable[Change]) -> list[Change]:
         if first.kind in _WHOLE or change.kind in _EFFECTS or _explains(first, change) or not change.root:
             change.root, change.follows = False, first.what
     return sorted(changes, key=lambda change: (not change.root, *_order(change)))
+
+
+def _is_other_work(change: Change) -> bool:
+    return change.kind == "operation" and change.arithmetic and not change.phase
 
 
 def _order(change: Change) -> tuple[int, int, int, str]:

@@ -62,7 +62,8 @@ class Change:
     """What changed: `before` and `after` in `unit` a step and device, each with the line responsible on its side.
 
     `weight` orders changes of one kind: the bytes they are about. `root` is False for what follows from another change;
-    `minor` ones stand last, arithmetic that rides along in kernels; `adds`: B has what A has not, though neither is 0.
+    `minor` ones stand last, arithmetic that rides along in kernels. `adds`: B has what A has not, though neither is 0.
+    `arithmetic`: elementwise work or sums are among the operations that differ.
     `details` are lines for people: the buffers, collectives or operations it is made of.
     """
 
@@ -79,6 +80,7 @@ class Change:
     root: bool = True
     minor: bool = False
     adds: bool = False
+    arithmetic: bool = False
     follows: str | None = None
     details: list[str] = field(default_factory=list)
 

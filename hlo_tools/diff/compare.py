@@ -13,8 +13,8 @@ from ..cost import CostLedger, cost
 from ..memory import MemoryLedger
 from ..module import HloModule
 from ..proto_module import ProtoModule
-from . import boundary, collective_changes, host, kernels, memory_changes, operations, repeats, totals
-from .causes import ranked
+from . import boundary, collective_changes, host, kernels, memory_changes, operations, repeats, totals, widened
+from .causes import led_by, ranked
 from .census import Census, census
 from .change import Change
 from .fingerprint import Fingerprints
@@ -44,7 +44,8 @@ class Side:
 class Diff:
     """All changes, causes first, largest first among equals. `same`: equal up to names and order.
 
-    `notes` say what the comparison could not see. `placement` says where the change comes from, for two captures.
+    `notes` say what the comparison could not see, `unjudged` which word of a threshold it leaves open.
+    `placement` says where the change comes from, for two captures.
     """
 
     a: str
@@ -53,6 +54,7 @@ class Diff:
     changes: list[Change] = field(default_factory=list)
     metrics: dict[str, Metric] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    unjudged: dict[str, str] = field(default_factory=dict)
     placement: Placement | None = None
 
     @property
@@ -94,8 +96,10 @@ class _Read:
         return Figures(self.census, self.collectives, self.cost, self.side.memory)
 
 
-def compare(a: Side, b: Side) -> Diff:
-    """What B does otherwise than A. Raises ContractLintError for a program that cannot be read."""
+def compare(a: Side, b: Side, asked: tuple[Side, Side] | None = None) -> Diff:
+    """What B does otherwise than A. `asked` are both programs as the partitioner left them: there types are as the code
+    says, and what leads there leads here. Raises ContractLintError for a program that cannot be read.
+    """
     keys = Keys(mixed=isinstance(a.module, ProtoModule) != isinstance(b.module, ProtoModule))
     mine, theirs = _read(a, keys), _read(b, keys)
     _share_mesh(mine, theirs)
@@ -106,7 +110,17 @@ def compare(a: Side, b: Side) -> Diff:
     if diff.same:
         diff.changes = ranked(found)
         return diff
-    diff.changes = ranked([*_meaning(mine, theirs, keys, lines), *found])
+    before = compare(*asked) if asked is not None else None
+    found += _meaning(mine, theirs, keys, lines)
+    if widened.by_compiler(mine.census) or widened.by_compiler(theirs.census):
+        if before is not None:
+            found = widened.as_asked(before.changes, found)
+        else:
+            diff.unjudged["dtype"] = widened.WHY
+            diff.notes.append(widened.NOTE)
+    diff.changes = ranked(found)
+    if before is not None:
+        diff.changes = led_by(before.roots, diff.changes)
     return diff
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..cost.matrix import OPCODES
+from ..cost.opcodes import ELEMENTWISE, TRANSCENDENTAL
 from ..instruction import Instruction
 from .balance import surpluses
 from .census import Census, Tally
@@ -23,6 +24,9 @@ HEAVY = frozenset((*OPCODES, "custom-call", "sort", "scatter", "gather", "fft", 
 COMPUTES = HEAVY - {"custom-call"}
 # These only hand on what others make in a type.
 HANDED_ON = frozenset(("dynamic-slice", "dynamic-update-slice", "gather", "select", "while", "parameter"))
+# Types that nothing is computed in.
+_NO_NUMBERS = frozenset(("pred", "token", "opaque"))
+_ARITHMETIC = ELEMENTWISE | TRANSCENDENTAL | {"reduce"}
 _NAMED_OPCODES = 4
 
 
@@ -88,7 +92,7 @@ def _retyped(found: Iterable[Row], alike: Callable[[Row], Hashable]) -> tuple[li
     for row in come:
         for other in gone.get(alike(row), ()):
             count = min(remaining[id(row)], remaining[id(other)])
-            if count and computed_in(other.sample) != computed_in(row.sample):
+            if count and _is_retyped(other.sample, row.sample):
                 remaining[id(row)] -= count
                 remaining[id(other)] -= count
                 pairs.append((other, row, count))
@@ -98,6 +102,24 @@ def _retyped(found: Iterable[Row], alike: Callable[[Row], Hashable]) -> tuple[li
                 sign = 1 if row.count > 0 else -1
                 left.append(Row(row.key, row.place, sign * remaining[id(row)], row.sample))
     return pairs, left
+
+
+def _is_retyped(before: Instruction, after: Instruction) -> bool:
+    """Whether the same work is done in another type. A mask instead of numbers is other work, and what only hands on
+    values of another sort (a mask or positions, saved instead of activations) hands on other values."""
+    old, new = computed_in(before), computed_in(after)
+    sorts = _sorts(old), _sorts(new)
+    if old == new or sorts[0] == sorts[1]:
+        return old != new
+    return after.opcode not in HANDED_ON and ("pred" in sorts[0]) == ("pred" in sorts[1])
+
+
+def _sorts(types: str) -> frozenset[str]:
+    """Whole numbers, masks or others, of types joined by `+`."""
+    return frozenset(
+        name if name in _NO_NUMBERS else "integer" if name.startswith(("s", "u")) else "real"
+        for name in types.split("+")
+    )
 
 
 def _at_line(row: Row) -> Hashable:
@@ -189,7 +211,12 @@ def _others(found: Iterable[Row], lines: Lines) -> Iterator[Change]:
         words = [f"{_number(come.total(), 'operation')} more"] if come else []
         words += [f"{_number(gone.total(), 'operation')} fewer"] if gone else []
         heavy = sorted({*come, *gone} & HEAVY)
-        named = f" ({', '.join(heavy)})" if heavy else ""
+        computed = Counter[str]()
+        for row in rows:
+            if row.opcode in _ARITHMETIC:
+                computed[row.opcode] += row.bytes
+        words_for = heavy or [opcode for opcode, _ in computed.most_common(_NAMED_OPCODES)]
+        named = f" ({', '.join(words_for)})" if words_for else ""
         yield Change(
             kind="operation",
             what=f"{', '.join(words)}{named}{shown(theirs if come else source, scope)}",
@@ -203,6 +230,7 @@ def _others(found: Iterable[Row], lines: Lines) -> Iterator[Change]:
             weight=sum(row.bytes for row in rows),
             root=bool(heavy),
             minor=not heavy,
+            arithmetic=bool(computed),
             details=[
                 f"{'+' if row.count > 0 else '-'}{abs(row.count):,} {row.opcode} {_shape(row)}"
                 for row in sorted(rows, key=lambda row: (row.opcode not in HEAVY, -row.bytes))[:_NAMED_OPCODES]

@@ -9,11 +9,14 @@ from fractions import Fraction
 
 from ...contracts.errors import ContractLintError
 from ...contracts.suggest import nearest
+from . import widened
 from .change import Change
 from .compare import Diff
 from .totals import METRICS
 
-_CONDITION = re.compile(r"([a-z_]+)\s*>\s*(\+?)\s*(\d{1,18}(?:\.\d{1,9})?)\s*([A-Za-z%]*)")
+_CONDITION = re.compile(r"([a-z_]+)\s*>\s*(\+?)\s*(\d{1,3}(?:,\d{3}){1,5}|\d{1,18}(?:\.\d{1,9})?)\s*([A-Za-z%]*)")
+# Not one of those that reports print inside of a number: `need>16,909,320,192`.
+_COMMA = re.compile(r",(?!\d)|(?<!\d),")
 _UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _UNITS |= {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _GRAMMAR = "write e.g. ring_bytes>+1%, peak>+64MiB, host_calls>0 or new-collective, joined by commas"
@@ -61,7 +64,7 @@ class Broken:
 def parse_thresholds(text: str) -> list[Threshold]:
     """`ring_bytes>+1%,peak>+64MiB,new-collective`. Raises ContractLintError that names the part at fault."""
     found = []
-    for part in (piece.strip() for piece in text.split(",")):
+    for part in (piece.strip() for piece in _COMMA.split(text)):
         if not part:
             raise ContractLintError(f"--threshold {_cut(text)!r}: an empty condition", help=_GRAMMAR)
         found.append(_condition(part))
@@ -78,6 +81,7 @@ def _condition(part: str) -> Threshold:
         hint = f"did you mean {near!r}? " if near and near != (word and word[0]) else ""
         raise ContractLintError(f"--threshold: {_cut(part)!r} is no condition", help=hint + _GRAMMAR)
     metric, plus, number, unit = match.groups()
+    number = number.replace(",", "")
     if metric not in METRICS:
         near = nearest(metric, METRICS)
         known = f"did you mean {near!r}?" if near else f"figures are {', '.join(METRICS)}"
@@ -96,7 +100,7 @@ def _condition(part: str) -> Threshold:
 
 
 def broken(thresholds: list[Threshold], diff: Diff) -> list[Broken]:
-    """The conditions that are met. Raises ContractLintError for a figure that one of the programs does not tell."""
+    """The conditions that are met. Raises ContractLintError for a figure or a word that the programs do not tell."""
     found = []
     for threshold in thresholds:
         if threshold.metric is None:
@@ -105,6 +109,9 @@ def broken(thresholds: list[Threshold], diff: Diff) -> list[Broken]:
             if met:
                 more = f" and {len(met) - 1} more" if len(met) > 1 else ""
                 found.append(Broken(threshold.text, f"{met[0].what}{more}"))
+            elif threshold.text in diff.unjudged:
+                why = diff.unjudged[threshold.text]
+                raise ContractLintError(f"--threshold: {threshold.text!r} cannot be judged: {why}", help=widened.HELP)
             continue
         metric = diff.metrics[threshold.metric]
         if metric.before is None or metric.after is None:

@@ -54,8 +54,9 @@ def command(
 ) -> int:
     """What program B does otherwise than A: the cause first, then what follows from it.
 
-    A and B are files of HLO text or proto (gzip or not), folders of captures, or - for standard input. Names, ids,
-    numbering and the order of independent instructions are no difference; layers are counted together.
+    A and B are files of HLO text or proto (gzip or not), folders of captures or of dumps (--xla_dump_to), or - for
+    standard input. Names, ids, numbering and the order of independent instructions are no difference; layers are
+    counted together.
     """
     from ..pipeline.diff import diff_of
     from ..pipeline.hlo import parse_mesh

@@ -11,7 +11,6 @@ from ...contracts.finding import Location
 from ...contracts.manifest import MeshFact, Provenance
 from ...hlo_tools.capture import MANIFEST, Capture, StepCapture, read_capture
 from ...hlo_tools.diff import Diff, Side, compare
-from ...hlo_tools.diff.causes import led_by
 from ...hlo_tools.diff.placement import placed
 from ...hlo_tools.diff.thresholds import Broken, broken, parse_thresholds
 from .hlo import Program, Stage, memory_of, open_program
@@ -42,7 +41,8 @@ def diff_of(
     mesh: MeshFact | None = None,
     thresholds: str | None = None,
 ) -> Compared:
-    """What program B does otherwise than A. A source is a file of HLO text or proto, a capture's folder, or `-`.
+    """What program B does otherwise than A. A source is a file of HLO text or proto, a folder of a capture or of a
+    compiler's dump, or `-`.
 
     Raises ContractLintError for a source that cannot be read, for two standard inputs, for captures that have no step
     in common or several, and for thresholds that are none or cannot be judged.
@@ -54,17 +54,21 @@ def diff_of(
     if captures[0] is not None and captures[1] is not None and step is None:
         step = _common_step(captures[0], captures[1])
     programs = open_program(a, step=step, stage=stage, mesh=mesh), open_program(b, step=step, stage=stage, mesh=mesh)
-    diff = compare(_side(a, programs[0]), _side(b, programs[1]))
+    sides = _side(a, programs[0]), _side(b, programs[1])
     if captures[0] is not None and captures[1] is not None:
-        _place(diff, captures[0], captures[1], (_step_of(captures[0], step), _step_of(captures[1], step)), stage)
+        steps = _step_of(captures[0], step), _step_of(captures[1], step)
+        diff = compare(*sides, asked=_asked(a, b, *steps) if stage == "optimized" else None)
+        _place(diff, captures[0], captures[1], steps)
+    else:
+        diff = compare(*sides)
     return Compared(diff, thresholds, broken(asked, diff))
 
 
 def _capture(source: str) -> Capture | None:
     path = Path(source)
-    if source != "-" and (os.path.isdir(path) or path.name == MANIFEST):
-        return read_capture(path if os.path.isdir(path) else path.parent)
-    return None
+    if source == "-" or not (os.path.exists(path / MANIFEST) or path.name == MANIFEST):
+        return None
+    return read_capture(path if os.path.isdir(path) else path.parent)
 
 
 def _common_step(a: Capture, b: Capture) -> str:
@@ -95,16 +99,20 @@ def _side(source: str, program: Program) -> Side:
     return side
 
 
-def _place(diff: Diff, a: Capture, b: Capture, steps: tuple[StepCapture, StepCapture], stage: Stage) -> None:
-    """Says of two captures where their difference comes from, and lets what the partitioner was given lead."""
+def _asked(a: str, b: str, one: StepCapture, other: StepCapture) -> tuple[Side, Side] | None:
+    """What the partitioner left of both, where both captures hold it."""
+    if one.partitioned is None or other.partitioned is None:
+        return None
+    return Side(a, one.partitioned, one.mesh), Side(b, other.partitioned, other.mesh)
+
+
+def _place(diff: Diff, a: Capture, b: Capture, steps: tuple[StepCapture, StepCapture]) -> None:
+    """Says of two captures where their difference comes from."""
     one, other = steps
     made_by = _made_by(a.manifest.provenance, b.manifest.provenance)
     diff.placement = placed(
         (one.jaxpr_text, other.jaxpr_text), (one.stablehlo_text, other.stablehlo_text), diff.same, made_by
     )
-    if stage == "optimized" and not diff.same and one.partitioned is not None and other.partitioned is not None:
-        before = compare(Side(diff.a, one.partitioned, one.mesh), Side(diff.b, other.partitioned, other.mesh))
-        diff.changes = led_by(before.roots, diff.changes)
 
 
 def _made_by(a: Provenance, b: Provenance) -> list[str]:

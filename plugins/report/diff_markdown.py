@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...hlo_tools.diff import Change
 from ..pipeline.diff import Compared
-from .diff_words import effects, figures, headline, lines, peak, value
+from .diff_words import effects, figures, headline, lines, moved, peak, value
 from .ledger_markdown import table
 from .markdown import MAX_CHARACTERS, ROW_CHARACTERS, escape
 from .printable import cut, plural
@@ -48,10 +48,11 @@ def markdown(compared: Compared) -> str:
 
 def _cause(change: Change) -> str:
     where = lines(change)
-    moved = f" ({_cell(where)})" if " -> " in where else ""
-    figures = f"{value(change, change.before)} -> {value(change, change.after)} {change.unit}"
+    places = f" ({_cell(where)})" if " -> " in where else ""
     detail = "; ".join(_cell(text) for text in change.details[:SHOWN_DETAILS])
-    return f"- **{change.kind}**: {_cell(change.what)}{moved}: {_cell(figures)}" + (f"; {detail}" if detail else "")
+    return f"- **{change.kind}**: {_cell(change.what)}{places}: {_cell(moved(change))}" + (
+        f"; {detail}" if detail else ""
+    )
 
 
 def _cell(text: str) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 from ...hlo_tools.diff import Change
 from ..pipeline.diff import Compared
 from .columns import Columns
-from .diff_words import effects, figures, headline, lines, peak, value
+from .diff_words import effects, figures, headline, lines, moved, peak, value
 from .printable import one_line, plural
 from .text import to_text
 
@@ -61,9 +61,11 @@ def text(compared: Compared, width: int, color: bool = False) -> str:
 
 def _cause(number: int, change: Change) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(f"{number}. {change.kind}: {one_line(change.what)}", style="bold")]
-    said = f"{value(change, change.before)} -> {value(change, change.after)} {change.unit}"
     where = lines(change)
-    inner = [f"{said}{f', {where}' if ' -> ' in where else ''}", *map(one_line, change.details[:SHOWN_DETAILS])]
+    inner = [
+        f"{moved(change)}{f', {where}' if ' -> ' in where else ''}",
+        *map(one_line, change.details[:SHOWN_DETAILS]),
+    ]
     parts += [Padding(Text(line), (0, 0, 0, 3)) for line in inner]
     return parts
 

@@ -84,6 +84,12 @@ def value(change: Change, side: int | float | str | None) -> str:
     return f"{side:,}"
 
 
+def moved(change: Change) -> str:
+    """`160.00 KiB -> 0 B`, `4 -> 2 rounds`: both sides and what they count, where the figures do not say it."""
+    unit = {"bytes": "", "ring bytes": " sent by each device", "dtype": ""}.get(change.unit, f" {change.unit}")
+    return f"{value(change, change.before)} -> {value(change, change.after)}{unit}".rstrip()
+
+
 def lines(change: Change) -> str:
     """The line responsible on each side: `a.py:3 -> a.py:5`, one of them where they are the same."""
     a, b = change.source_a, change.source_b

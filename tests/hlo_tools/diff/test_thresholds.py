@@ -26,6 +26,9 @@ def diff(*changes: Change, **figures: tuple[int | None, int | None]) -> Diff:
         ("peak>16GiB", 0, 16 << 30, False),
         ("peak>16GiB", 99 << 30, (16 << 30) + 1, True),
         ("peak>+2%", 103, 100, False),
+        ("peak>1,000", 0, 1000, False),
+        ("peak>1,000,changed", 0, 1001, True),
+        ("peak > +1,024B", 0, 1025, True),
     ],
 )
 def test_figures(text: str, before: int, after: int, is_broken: bool) -> None:
@@ -49,6 +52,9 @@ def test_words() -> None:
         ("", "an empty condition"),
         ("peak>+2%,", "an empty condition"),
         ("peek>+2%", "no figure is called 'peek'"),
+        ("peak>1,00", "'peak>1,00' is no condition"),
+        ("peak>1,0000", "is no condition"),
+        ("peak>+2%,5", "is no condition"),
         ("peak>2%", "per cent of what"),
         ("peak>+2XB", "unknown unit"),
         ("peak<2", "is no condition"),

@@ -124,6 +124,26 @@ def test_what_a_new_collective_is(groups: str, size: int, code: int, cli: Run, p
     assert done.returncode == code, done.stdout
 
 
+def test_folders_of_a_compiler_are_read_like_their_programs(cli: Run, programs: Path) -> None:
+    for name in ("a", "b"):
+        (programs / name).mkdir()
+        (programs / name / "module_0000.jit_step.cpu_after_optimizations.txt").write_text(
+            (programs / f"{name}.txt").read_text()
+        )
+    said = cli("diff", "a", "b").stdout.splitlines()
+    assert said[0] == cli("diff", "a.txt", "b.txt").stdout.splitlines()[0]
+    (programs / "empty").mkdir()
+    done = cli("diff", "a", "empty")
+    assert done.returncode == 2 and "neither a capture (manifest.json) nor a compiler's dump" in done.stderr
+
+
+def test_units_are_said_once(cli: Run, programs: Path) -> None:
+    """`32 B -> 0 B bytes` names them twice."""
+    for form in ("text", "markdown"):
+        shown = cli("diff", "a.txt", "b.txt", "--format", form).stdout
+        assert "32 B sent by each device" in shown and "B bytes" not in shown and "ring bytes" not in shown
+
+
 def test_help_says_which_thresholds_there_are(cli: Run) -> None:
     said = cli("diff", "--help").stdout
     assert all(word in said for word in ("ring_bytes", "peak", "new-collective", "lost-donation", "KiB"))

@@ -30,10 +30,20 @@ def over(row: Collective) -> str:
 def cost(rows: Iterable[Collective]) -> str:
     """`12 executions, 3.00 MiB sent by each device in a step`; loops of unknown length are said."""
     rows = list(rows)
-    runs, sent = sum(row.count for row in rows), sum(row.ring_bytes for row in rows)
+    runs, sent = executions(rows), sum(row.ring_bytes for row in rows)
     unknown = any(row.unknown_loops for row in rows)
     text = f"{runs:,} execution{'s' * (runs != 1)}, {format_bytes(sent)} sent by each device in a step"
     return f"{text} (a loop of unknown length counted once)" if unknown else text
+
+
+def executions(rows: Iterable[Collective]) -> int:
+    """How often their instructions run: the arrays of a combined one travel together."""
+    return sum({(row.computation, instruction_name(row)): row.count for row in rows}.values())
+
+
+def instruction_name(row: Collective) -> str:
+    """The name that stands in the program, also of one array of a combined collective."""
+    return row.instruction.name if row.instruction is not None else row.name
 
 
 def frame_of(row: Collective) -> Frame | None:
@@ -81,7 +91,7 @@ def together(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[lis
 
 def names(found: Sequence[Collective | Instruction]) -> str:
     """`%all-gather.1`, `%all-gather.1 and %all-gather.2`, `%all-gather.1, ... and 12 more`."""
-    listed = [f"%{each.name}" for each in found]
+    listed = list(dict.fromkeys(f"%{instruction_name(x) if isinstance(x, Collective) else x.name}" for x in found))
     if len(listed) > NAMES:
         return f"{', '.join(listed[: NAMES - 1])} and {len(listed) - NAMES + 1:,} more"
     return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
@@ -93,7 +103,7 @@ def details(rows: Sequence[Collective]) -> dict[str, object]:
     return {
         "kind": rows[0].kind,
         "axes": list(axes) if isinstance(axes, tuple) else axes,
-        "instructions": [row.name for row in rows],
-        "count": sum(row.count for row in rows),
+        "instructions": list(dict.fromkeys(map(instruction_name, rows))),
+        "count": executions(rows),
         "ring_bytes": sum(row.ring_bytes for row in rows),
     }

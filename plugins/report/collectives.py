@@ -17,13 +17,15 @@ from .printable import one_line, plural
 from .text import to_text
 
 WIDEST = 120
+_SCOPE = 20
+"""Characters of a scope; where none is known the line of source has them."""
 
 Placed = tuple[Collective, InFlight | None]
 
 
 def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) -> str:
-    """Totals by kind and axes, then every collective, largest traffic first; narrow ones leave out the scope, and the
-    kind where the name says it."""
+    """Totals by kind and axes, then every collective, largest traffic first; narrow reports leave out the scope, and
+    the kind where the name says it."""
     totals = ledger.totals()
     sent = sum(total.ring_bytes for total in totals)
     count = sum(total.count for total in totals)
@@ -39,16 +41,18 @@ def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) 
     placed = _placed(ledger)
     rows = sorted(placed, key=lambda pair: (-pair[0].ring_bytes, pair[0].order))
     wide, widest = width >= WIDE, width >= WIDEST
+    scoped = wide and any(scope_of(row.scope) for row, _ in rows[:SHOWN_ROWS])
+    room = (16 if not wide else 24 if widest else 34) + (_SCOPE if wide and not scoped else 0)
     each = table_of(
         ("Collective", *(("kind",) if wide else ()), "axes"),
         ("count", "elements", "ring bytes"),
-        (*(("meanwhile",) if widest else ()), "source", *(("scope",) if wide else ())),
+        (*(("meanwhile",) if widest else ()), "source", *(("scope",) if scoped else ())),
     )
     for row, flight in rows[:SHOWN_ROWS]:
         name, *cells = _collective(row, wide)
         last = [one_line(meanwhile(flight))] if widest else []
-        last += [tail(row.source or "", 34 if wide and not widest else 24 if widest else 16)]
-        last += [tail(scope_of(row.scope), 20)] if wide else []
+        last += [tail(row.source or "", room)]
+        last += [tail(scope_of(row.scope), _SCOPE)] if scoped else []
         each.add_row(name, *cells, *last)
     parts: list[RenderableType] = ["", each_kind] if totals else []
     if (said := beside_work(placed)) is not None:

@@ -12,8 +12,9 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-_PIECE = re.compile(r"[^/.,:_\-]*[/.,:_\-]+|[^/.,:_\-]+")
-"""What stays together of `all-reduce.16`, `/src/model.py:69` or `bf16[8,128]`."""
+_PIECE = re.compile(r"\{[\d,]*\}|\{?[^/.,:_\-{]*[/.,:_\-]+(?:\d+$)?|\{?[^/.,:_\-{]+|\{")
+"""What stays together of `all-reduce.16`, `/src/model.py:69` or `bf16[8,128]{1,0}`: a number at the end with what it is
+the number of, a layout with itself."""
 
 
 class Columns(Table):

@@ -46,8 +46,7 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
     first = f"{one_line(ledger.module)}: {plural(ledger.instructions, 'instruction')} in "
     first += f"{plural(ledger.computations, 'computation')}, {where}"
     work = table_of(("Instructions",), ("count",))
-    for name, count in list(ledger.opcodes.items())[:12]:
-        work.add_row(one_line(name), f"{count:,}")
+    _counted(work, ledger.opcodes)
     parts: list[RenderableType] = [
         *([Text(f"compiled for {one_line(ledger.target)} at effort {ledger.effort}")] if ledger.target else []),
         "",
@@ -55,15 +54,14 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
     ]
     if ledger.custom_calls:
         calls = table_of(("Custom calls",), ("count",))
-        for name, count in list(ledger.custom_calls.items())[:12]:
-            calls.add_row(one_line(name), f"{count:,}")
+        _counted(calls, ledger.custom_calls)
         parts += ["", calls]
     if ledger.host:
         talk = "talks" if ledger.host == 1 else "talk"
         parts += ["", Text(f"{plural(ledger.host, 'instruction')} {talk} to the host", style="yellow")]
     totals = ledger.collectives.totals()
     if totals:
-        table = table_of(("Collectives", "axes"), ("count", "elements", "ring bytes"))
+        table = table_of(("Collectives as run", "axes"), ("count", "elements", "ring bytes"))
         for total in sorted(totals, key=lambda total: -total.ring_bytes):
             table.add_row(
                 total.kind, one_line(axes(total.axes)), *numbers(total.count, total.elements), ring_bytes(total)
@@ -81,6 +79,16 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
     return to_text(parts, width, color, Text(first))
 
 
+def _counted(table: Table, counts: dict[str, int]) -> None:
+    """The most frequent names; the others together in one row."""
+    shown = list(counts.items())[:_NAMED]
+    for name, count in shown:
+        table.add_row(one_line(name), f"{count:,}")
+    if len(counts) > len(shown):
+        rest = len(counts) - len(shown)
+        table.add_row(f"({rest:,} other{'s' * (rest != 1)})", f"{sum(counts.values()) - sum(n for _, n in shown):,}")
+
+
 def sparkline(points: Sequence[tuple[int, int]], width: int) -> str:
     """The curve (index, value) as one line of blocks: each column shows the largest value in its part of the range."""
     if len(points) < 2 or width < 1:
@@ -95,6 +103,7 @@ def sparkline(points: Sequence[tuple[int, int]], width: int) -> str:
     return "".join(_BLOCKS[value * (len(_BLOCKS) - 1) // top] for value in columns)
 
 
+_NAMED = 12
 _AXES = ("data", "fsdp", "tensor")
 """Names for an example, outermost first."""
 

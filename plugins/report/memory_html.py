@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ...contracts.model import format_bytes
 from ...hlo_tools.memory import Buffer, MemoryLedger
-from .memory_words import apart, class_name, headline, note, peak_place, sums
+from .memory_words import NO_SCOPE, apart, class_name, headline, note, peak_place, sums
 from .page import page, text
 from .printable import plural
 from .treemap import Box, squarified
@@ -116,7 +116,7 @@ def _treemap(ledger: MemoryLedger) -> str:
     made: list[str] = []
     classes: dict[str, dict[str, dict[str, int]]] = {}
     for buffer in ledger.buffers[: 4 * SHOWN]:
-        lines = classes.setdefault(buffer.class_, {}).setdefault(buffer.scope or "(no scope)", {})
+        lines = classes.setdefault(buffer.class_, {}).setdefault(buffer.scope or NO_SCOPE, {})
         place = buffer.source or buffer.name
         lines[place] = lines.get(place, 0) + buffer.bytes
     sized = sorted(((sum(map(_sum, scopes.values())), name) for name, scopes in classes.items()), reverse=True)

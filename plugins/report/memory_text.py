@@ -11,7 +11,7 @@ from rich.text import Text
 from ...contracts.model import format_bytes
 from ...hlo_tools.memory import MemoryLedger
 from .ledger_text import SHOWN_ROWS, WIDE, left_out, sparkline, table_of, tail
-from .memory_words import NO_LINE, apart, class_name, headline, note, peak_place, sums
+from .memory_words import NO_LINE, NO_SCOPE, apart, class_name, headline, note, peak_place, sums
 from .printable import one_line
 from .text import to_text
 
@@ -32,8 +32,8 @@ def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
     parts += ["", _shares("At the peak, by class", classes, ledger.peak_bytes)]
     lines = [(source or NO_LINE, size) for source, size in ledger.by_source[:10]]
     parts += ["", _shares("By source line", lines, ledger.peak_bytes)]
-    scopes = [(scope, size) for scope, size in ledger.by_scope if scope][:10]
-    if scopes:
+    scopes = [(scope or NO_SCOPE, size) for scope, size in ledger.by_scope][:10]
+    if any(buffer.scope for buffer in ledger.buffers):
         parts += ["", _shares("By scope or argument", scopes, ledger.peak_bytes)]
     curve = sparkline(ledger.timeline, min(width, 120) - 2)
     if curve:

@@ -8,6 +8,7 @@ from .cells import peak_label
 from .printable import one_line
 
 NO_LINE = "(no line: arguments, constants)"
+NO_SCOPE = "(no scope)"
 _ALL_AT_ONCE = "No heap trace: all temporaries are taken as live at once."
 _OF_METHOD = {
     "liveness": "Worked out from the schedule by XLA's rules; the size of the code is in no text.",

@@ -21,7 +21,8 @@ whole = jax.lax.with_sharding_constraint(x, P())    # once, used twice
 
 ## What stays clean
 Other operands, other groups, another dimension or reduction; a parameter that is gathered in the forward pass and
-again in the backward pass or by `jax.checkpoint`, which saves the memory to keep it whole; copies of one asynchronous
+again in the backward pass or by `jax.checkpoint`, which saves the memory to keep it whole (without metadata nobody can
+tell, and the finding is advice); copies of one asynchronous
 collective that TPU fusions print.
 
 ## References
@@ -53,20 +54,20 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
         again = evidence.by_name.get((computation, again_name))
         if first is not None and again is not None and not _on_purpose(first, again):
             again_of.append((first, again))
-    for found in together(again_of, lambda pair: alike(pair[1])):
+    for found in together(again_of, lambda pair: (alike(pair[1]), _is_named(*pair))):
         rows = [again for _, again in found]
+        sure = evidence.is_final and _is_named(*found[0])
         yield RULE.finding(
             f"{over(rows[0])} repeats one of the same value ({names(rows)}): {cost(rows)} for what is there already",
             subject=subject_of(rows[0]),
-            severity="warning" if evidence.is_final else "info",
-            confidence="certain" if evidence.is_final else "likely",
+            severity="warning" if sure else "info",
+            confidence="certain" if sure else "likely",
             location=place_of(rows[0]),
             instruction=rows[0].name,
             expected="one for each value",
             found=f"{len(rows):,} more",
             evidence=shown(_both(first, again) for first, again in found),
-            help="make the value once and use it twice"
-            + ("" if evidence.is_final else "; the program is not optimised yet, later passes may merge them"),
+            help="make the value once and use it twice" + _but(evidence.is_final, _is_named(*found[0])),
             details=details(rows),
         )
 
@@ -76,6 +77,17 @@ def _on_purpose(first: Collective, again: Collective) -> bool:
     there is how sharded parameters save memory."""
     names = first.scope, again.scope
     return is_recomputed(names[0]) != is_recomputed(names[1]) or is_backward(names[0]) != is_backward(names[1])
+
+
+def _is_named(first: Collective, again: Collective) -> bool:
+    """Whether the program says of both gathers which pass they are of; nothing else is repeated on purpose."""
+    return first.kind != "all-gather" or bool(first.scope and again.scope)
+
+
+def _but(is_final: bool, is_named: bool) -> str:
+    if not is_final:
+        return "; the program is not optimised yet, later passes may merge them"
+    return "" if is_named else "; without metadata this may as well be a parameter gathered for the backward pass"
 
 
 def _both(first: Collective, again: Collective) -> str:

@@ -20,7 +20,8 @@ loss, count, norm = lax.psum(jnp.stack([loss, count, norm]), "data")
 ```
 
 ## What stays clean
-One that is combined already, a few large ones, those that wait for each other, and programs before optimisation.
+One that is combined already, a few large ones, those that wait for each other, and programs before optimisation. Of
+gathers it is only likely that one could carry them: sharded weights are gathered layer by layer to save memory.
 
 ## References
 - https://github.com/openxla/xla/issues/40135
@@ -76,9 +77,20 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
             expected=f"{len(found):,}",
             found=f"{len(rows):,}",
             evidence=shown(f"%{row.name}: {row.count:,} x {_size(row)}, {line_of(row)}" for row in rows),
-            help="join the values (`jnp.stack`, `jnp.concatenate`) or give `lax.psum` all of them as one tuple",
+            confidence="likely" if rows[0].kind == "all-gather" else "certain",
+            help=_help(rows[0].kind, len(rows)),
             details=details(rows) | {"saved": saved},
         )
+
+
+def _help(kind: str, count: int) -> str:
+    joined = "join the values (`jnp.stack`, `jnp.concatenate`)"
+    if kind == "all-gather":
+        return (
+            f"{joined} before they are gathered, unless they are weights of layers that are gathered one by one to "
+            f"save memory: joined, all {count:,} are whole at once"
+        )
+    return f"{joined} or give `lax.psum` all of them as one tuple" if kind == "all-reduce" else joined
 
 
 def _bytes(row: Collective) -> int:

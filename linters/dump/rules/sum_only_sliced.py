@@ -42,7 +42,7 @@ from ....hlo_tools.taken import results, taken
 from ...cut import shown
 from ...rule import Rule
 from ..evidence import DumpEvidence
-from ..wording import alike, cost, details, line_of, names, over, place_of, subject_of, together
+from ..wording import alike, cost, details, instruction_name, line_of, names, over, place_of, subject_of, together
 
 SMALL = 1 << 16
 """Bytes below which a compiler may find one sum quicker than a scatter."""
@@ -59,10 +59,10 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
             severity="warning" if loud and sent >= SMALL else "info",
             confidence="certain" if loud else "likely",
             location=place_of(rows[0]),
-            instruction=rows[0].name,
+            instruction=instruction_name(rows[0]),
             expected="reduce-scatter",
             found="all-reduce and slice",
-            evidence=shown(f"%{row.name}: {row.dtype}, {cost([row])}, {line_of(row)}" for row in rows),
+            evidence=shown(_said(evidence, arrays) for arrays in together(rows, lambda row: id(row.instruction))),
             help="sum and scatter in one (`jax.lax.psum_scatter`), or slice right behind the sum"
             if loud
             else f"{'the CPU compiler' if evidence.is_final else 'the partitioner'} always writes it so; "
@@ -73,6 +73,14 @@ def check(evidence: DumpEvidence) -> Iterable[Finding]:
 
 def _sums(rows: list[Collective]) -> str:
     return over(rows[0]) if len(set(map(over, rows))) == 1 else "all-reduces"
+
+
+def _said(evidence: DumpEvidence, arrays: list[Collective]) -> str:
+    """One instruction, with how many of its arrays this is about where it is combined."""
+    row = arrays[0]
+    whole = evidence.by_name.get((row.computation, instruction_name(row)))
+    of = f" ({len(arrays):,} of its {len(whole.parts):,} arrays)" if whole is not None and len(whole.parts) > 1 else ""
+    return f"%{instruction_name(row)}{of}: {row.dtype}, {cost(arrays)}, {line_of(row)}"
 
 
 def _sliced(evidence: DumpEvidence) -> Iterator[Collective]:

@@ -31,7 +31,7 @@ def test_moved_code_is_no_change() -> None:
 def test_a_change_in_moved_code_names_both_lines() -> None:
     found = compare(side(last="sqrt"), side(by=7, last="sine"))
     (change,) = [change for change in found.changes if change.kind == "operation"]
-    assert change.what == "1 operation more, 1 operation fewer at train.py:27 (out)"
+    assert change.what == "1 operation more, 1 operation fewer (sqrt, sine) at train.py:27 (out)"
     assert (change.source_a, change.source_b) == ("train.py:20", "train.py:27")
 
 

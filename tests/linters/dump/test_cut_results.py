@@ -133,6 +133,19 @@ def test_sum_only_sliced(lint: Callable[..., list], body: str, others: str) -> N
     assert found.severity == "warning" and found.confidence == "certain"
 
 
+def test_arrays_of_a_combined_sum_are_one_instruction(lint: Callable[..., list]) -> None:
+    both = f"(f32[512,128], f32[512,128], f32[512,128]) all-reduce(y, y, y), {GROUPS}, to_apply=add"
+    part = "  g{n} = f32[512,128] get-tuple-element(both), index={n}\n"
+    sliced = "  s{n} = f32[64,128] dynamic-slice(g{n}, o, zero), dynamic_slice_sizes={{64,128}}\n"
+    body = f"{HEAD}  y = f32[512,128] parameter(1)\n  both = {both}\n{OWN}"
+    body += "".join(line.format(n=n) for line in (part, sliced) for n in (0, 1)) + part.format(n=2)
+    body += "  ROOT r = (f32[64,128], f32[64,128], f32[512,128]) tuple(s0, s1, g2)"
+    (found,) = lint("SHD504", body)
+    assert "(%both): 1 execution, 896.00 KiB sent" in found.message and found.instruction == "both"
+    assert "%both (2 of its 3 arrays): f32, 1 execution" in str(found.evidence)
+    assert (found.details["instructions"], found.details["count"]) == (["both"], 1)
+
+
 @pytest.mark.parametrize(
     "body",
     [

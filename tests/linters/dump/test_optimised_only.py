@@ -22,7 +22,13 @@ def gathers(count: int, size: int = 512, last: str = "") -> str:
 def test_small_collectives(lint: Callable[..., list]) -> None:
     (found,) = lint("SHD506", gathers(5))
     assert "5 x all-gather" in found.message and "10.00 KiB together, could be 1: 4 fewer" in found.message
-    assert found.severity == "info"
+    assert (found.severity, found.confidence) == ("info", "likely") and "psum" not in (found.help or "")
+
+
+def test_sums_could_surely_be_one(lint: Callable[..., list]) -> None:
+    text = gathers(5).replace("f32[4096]", "f32[512]").replace("all-gather(", "all-reduce(")
+    (found,) = lint("SHD506", text.replace("dimensions={0}", "to_apply=add"))
+    assert found.confidence == "certain" and "lax.psum" in (found.help or "")
 
 
 @pytest.mark.parametrize(

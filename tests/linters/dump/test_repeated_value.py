@@ -14,6 +14,7 @@ def gather(name: str, operand: str, channel: int, more: str = "") -> str:
 
 
 HEAD = "  x = f32[512] parameter(0)\n  y = f32[512] parameter(1)\n"
+NAMED = ', metadata={op_name="jit(f)/mlp/dot"}'
 SUM = "  ROOT r = f32[4096] add(g1, g2)"
 STARTED = """\
   s1 = (f32[512], f32[4096]) all-gather-start(x), channel_id=1, replica_groups=[1,8]<=[8], dimensions={0}, use_global_device_ids=true
@@ -26,9 +27,9 @@ STARTED = """\
 @pytest.mark.parametrize(
     "body",
     [
-        gather("g1", "x", 1) + gather("g2", "x", 2),
-        "  c = f32[512] copy(x)\n  d = f32[512] copy(x)\n" + gather("g1", "c", 1) + gather("g2", "d", 2),
-        STARTED,
+        gather("g1", "x", 1, NAMED) + gather("g2", "x", 2, NAMED),
+        "  c = f32[512] copy(x)\n  d = f32[512] copy(x)\n" + gather("g1", "c", 1, NAMED) + gather("g2", "d", 2, NAMED),
+        STARTED.replace("use_global_device_ids=true", f"use_global_device_ids=true{NAMED}"),
     ],
     ids=["plain", "through copies", "asynchronous"],
 )
@@ -52,6 +53,19 @@ def test_bad(lint: Callable[..., list], body: str) -> None:
 )
 def test_good(lint: Callable[..., list], body: str) -> None:
     assert lint("SHD501", HEAD + body + SUM) == []
+
+
+def test_without_metadata_it_is_advice(lint: Callable[..., list]) -> None:
+    """Whether a gather is repeated for the backward pass only names tell; a sum never is."""
+    (found,) = lint("SHD501", HEAD + gather("g1", "x", 1, NAMED) + gather("g2", "x", 2) + SUM)
+    assert (found.severity, found.confidence) == ("info", "likely") and "without metadata" in (found.help or "")
+    sums = "".join(
+        f"  g{n} = f32[512] all-reduce(x), channel_id={n}, replica_groups=[1,8]<=[8], to_apply=add, "
+        "use_global_device_ids=true\n"
+        for n in (1, 2)
+    )
+    (found,) = lint("SHD501", HEAD + sums + SUM.replace("4096", "512"))
+    assert (found.severity, found.confidence) == ("warning", "certain")
 
 
 def test_before_optimisation_it_is_advice(lint: Callable[..., list]) -> None:

@@ -17,6 +17,11 @@ from rich.text import Text
         ("/src/model.py:69", 12, ["/src/model.", "py:69"]),
         ("bf16[4,8,128]{2,1,0}", 12, ["bf16[4,8,", "128]{2,1,0}"]),
         ("all-reduce.167", 14, ["all-reduce.167"]),
+        ("multiply_tanh_fusion.1", 21, ["multiply_tanh_", "fusion.1"]),
+        ("/src/many.py:67", 13, ["/src/many.", "py:67"]),
+        ("f32[1,1,1,32,128]{4,3,2,1,0}", 22, ["f32[1,1,1,32,128]", "{4,3,2,1,0}"]),
+        ("replica_groups={{0,1},{2,3}}", 16, ["replica_groups={", "{0,1},{2,3}}"]),
+        ("{", 1, ["{"]),
         ("indivisible", 5, ["indivisible"]),
         ("short a-rather-long-one", 8, ["short a-", "rather-", "long-one"]),
     ],
@@ -25,7 +30,7 @@ def test_pieces(text: str, width: int, lines: list[str]) -> None:
     assert in_pieces(text, width).split("\n") == lines
 
 
-@given(st.text(alphabet="ab-./,: ", max_size=60), st.integers(1, 30))
+@given(st.text(alphabet="ab1-./,: {}", max_size=60), st.integers(1, 30))
 def test_nothing_is_lost(text: str, width: int) -> None:
     assert in_pieces(text, width).replace("\n", "") == text
 

@@ -1,11 +1,13 @@
 import json
+import re
+from dataclasses import replace
 
 import pytest
 from contract_lint.contracts.manifest import Leaf, MemoryFacts, MeshFact, StepFacts
-from contract_lint.hlo_tools.collectives import collectives
+from contract_lint.hlo_tools.collectives import CollectiveLedger, collectives
 from contract_lint.hlo_tools.memory import Buffer, MemoryLedger, Space, memory
 from contract_lint.hlo_tools.module import parse_hlo
-from contract_lint.hlo_tools.summary import summary
+from contract_lint.hlo_tools.summary import SummaryLedger, summary
 from contract_lint.hlo_tools.tensors import tensors
 from contract_lint.plugins.report.ledger_text import sparkline, tail
 from contract_lint.plugins.report.ledgers import Ledger, render_ledger
@@ -171,6 +173,33 @@ def test_the_summary_counts_what_talks_to_the_host() -> None:
     made = ledgers()["summary"]
     assert (made.host, made.custom_calls, made.partitions) == (1, {"xla_ffi_python_cpu_callback": 1}, 8)  # type: ignore[union-attr]
     assert "1 instruction talks to the host" in render_ledger(made, "text", 80)
+
+
+def test_the_summary_counts_the_opcodes_it_does_not_name() -> None:
+    made = ledgers()["summary"]
+    assert isinstance(made, SummaryLedger)
+    many = replace(made, opcodes={f"op{n}": 100 - n for n in range(12)})
+    assert "other" not in render_ledger(many, "text", 80)
+    said = render_ledger(replace(many, opcodes={**many.opcodes, "rare": 2, "rarer": 1}), "text", 80)
+    assert re.search(r"\(2 others\) +3\n", said) and "rare" not in said
+
+
+def test_bytes_without_a_scope_are_a_row_where_scopes_are_shown() -> None:
+    ledger = memory_ledger()
+    assert re.search(r"\(no scope\) +2\.93 KiB", render_ledger(ledger, "text", 80))
+    ledger.buffers = [replace(each, scope="") for each in ledger.buffers]
+    assert "scope" not in render_ledger(ledger, "text", 80)
+
+
+def test_where_no_scope_is_known_the_line_has_its_room() -> None:
+    path = f"/a/{'long/' * 8}train.py:69"
+    for scope, shown in (("", path[-43:]), ("jit(f)/mlp/dot", path[-23:])):
+        made = ledgers()["collectives"]
+        assert isinstance(made, CollectiveLedger)
+        for row in made.rows:
+            row.source, row.scope = path, scope
+        said = render_ledger(made, "text", 120)
+        assert f" …{shown} " in f"{said} ".replace("\n", " \n") and ("scope" in said) is bool(scope)
 
 
 def test_long_ledgers_say_what_they_leave_out() -> None:

@@ -275,6 +275,18 @@ class Instruction:
             message = f"instruction {self.name!r}: {error.message}"
             raise ContractLintError(message, self.location) from None
 
+    def reads(self, operand: Instruction) -> Instruction:
+        """The operand. Raises ContractLintError where it is made no earlier: XLA prints no such program, and what
+        follows operands would go round in it for ever."""
+        if operand.index >= self.index >= 0:
+            which = "its own result" if operand is self else f"{operand.name!r}, which is made below it"
+            raise ContractLintError(
+                f"instruction {self.name!r} reads {which}",
+                self.location,
+                "an instruction's operands stand above it: give the program as the compiler printed it",
+            )
+        return operand
+
     def _resolve(self) -> tuple[Instruction, ...]:
         if self.opcode in LITERAL_OPCODES or self._span is None:
             return ()
@@ -284,7 +296,7 @@ class Instruction:
             if item[:1] == "%":
                 known = computation.find(item[1:])
                 if known is not None:
-                    found.append(known)
+                    found.append(self.reads(known))
                     continue
             match = _OPERAND.match(item)
             if match is None:

@@ -77,7 +77,7 @@ def executions(module: HloModule, cost: Mapping[str, int] | None = None) -> Exec
     """
     calls, loops = _all_calls(module) if cost is None else _calls_towards(module, cost)
     entry = module.entry.name
-    order = _callers_first(entry, calls)
+    order = _callers_first(module, calls)
     totals = _inclusive(order, calls, cost) if cost is not None else None
     possible = _possible(entry, order, calls)
     most, fewest, depth = {entry: 1}, {entry: 1}, {entry: 0}
@@ -119,6 +119,7 @@ def _all_calls(module: HloModule) -> tuple[Calls, Loops]:
 def _calls_towards(module: HloModule, targets: Mapping[str, int]) -> tuple[Calls, Loops]:
     """The calls on the way to a target. Callees are printed before callers; a text in another order is read twice."""
     callers = [(computation, _callers(computation)) for computation in module.computations]
+    _refuse_circles(module, callers)
     wanted, before = set(targets), -1
     while before != len(wanted):
         before = len(wanted)
@@ -133,6 +134,17 @@ def _calls_towards(module: HloModule, targets: Mapping[str, int]) -> tuple[Calls
                 if any(callee.name in wanted for callee in instruction.called):
                     calls.setdefault(computation.name, []).append(_call(instruction, loops))
     return calls, loops
+
+
+def _refuse_circles(module: HloModule, callers: list[tuple[Computation, list[Instruction]]]) -> None:
+    """Computations are printed before their callers; only where one is not can there be a circle."""
+    printed = {computation.name: place for place, computation in enumerate(module.computations)}
+    if any(printed[c.name] >= printed[caller.name] for caller, made in callers for i in made for c in i.called):
+        calls = {
+            caller.name: [_Call(caller.name, tuple(c.name for c in i.called), i.opcode) for i in made]
+            for caller, made in callers
+        }
+        _callers_first(module, calls)
 
 
 def _callers(computation: Computation) -> list[Instruction]:
@@ -231,8 +243,9 @@ def _inclusive(
     return totals
 
 
-def _callers_first(entry: str, calls: Mapping[str, list[_Call]]) -> list[str]:
+def _callers_first(module: HloModule, calls: Mapping[str, list[_Call]]) -> list[str]:
     """The computations below the entry, each after all of its callers."""
+    entry = module.entry.name
     reached = {entry}
     stack = [entry]
     callers: dict[str, int] = {entry: 0}
@@ -255,5 +268,7 @@ def _callers_first(entry: str, calls: Mapping[str, list[_Call]]) -> list[str]:
                     ready.append(callee)
     if len(order) < len(reached):
         stuck = sorted(reached - set(order))[:5]
-        raise ContractLintError(f"computations call each other in a circle: {', '.join(stuck)}")
+        first = module.find(stuck[0])
+        message = f"computations call each other in a circle: {', '.join(stuck)}"
+        raise ContractLintError(message, first.location if first is not None else None)
     return order

@@ -152,6 +152,8 @@ class Computation:
     def operand(self, name: str, path: str, shape: str | None, user: Instruction) -> Instruction:
         """The instruction `name`, or the element `#1#0` of it; an `undefined` instruction for a name nobody defines."""
         base = self.find(name) or self._made.get(name)
+        if base is not None:
+            user.reads(base)
         if base is None:
             known = user.located(parse_shape, shape) if shape else None
             base = Instruction(self, name, "undefined", shape=known, operands=(), attributes={}, near=user)

@@ -73,7 +73,7 @@ class ProtoInstruction(Instruction):
             operand = computation.by_id.get(identity)
             if operand is None:
                 raise ContractLintError(f"instruction {self.name!r}: no operand with the id {identity}")
-            found.append(operand)
+            found.append(self.reads(operand))
         return tuple(found)
 
     def _find_called(self) -> tuple[Computation, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -10,7 +11,7 @@ from ..backend import Backend
 from ..instruction import Instruction
 from ..module import HloModule
 from ..packing import packed
-from .ranges import Group, live_groups
+from .ranges import Group, Interval, live_groups
 from .schedule import Schedule
 from .sharing import may_overwrite, may_touch
 from .tables import pointer_tables
@@ -89,18 +90,53 @@ def _reusing(
 
     Returns what is left. The largest first, then by its first instruction in post order, as XLA goes.
     """
-    open_ = [held for held in standing if held[0].live_out]
+    open_ = [_Held(held) for held in standing if held[0].live_out]
     left = []
     first = {id(group): min(post_order[id(value.instruction)] for value in group.values) for group in rest}
     for group in sorted(rest, key=lambda each: (-each.size, first[id(each)])):
         for held in open_:
-            fits = held[0].size >= group.size and held[0].space == group.space
-            if fits and not any(group.interferes(other, touches) for other in held):
-                held.append(group)
+            if held.size >= group.size and held.space == group.space and held.has_room(group, touches):
+                held.add(group)
                 break
         else:
             left.append(group)
     return left
+
+
+class _Held:
+    """Memory and the groups that take turns in it, to be asked for room: only neighbours in time are looked at."""
+
+    def __init__(self, groups: list[Group]) -> None:
+        self.groups = groups
+        self.size, self.space = groups[0].size, groups[0].space
+        self._taken: list[tuple[Interval, int]] = []
+        """When it is in use, with the place of the group; no two overlap, though one may end as another begins."""
+        for place, group in enumerate(groups):
+            self._taken += [(interval, place) for interval in group.intervals]
+        self._taken.sort()
+
+    def has_room(self, group: Group, touches: Callable[[Value, Value], bool]) -> bool:
+        """Whether no group in it lives together with this one."""
+        seen: set[int] = set()
+        for begin, end in group.intervals:
+            at = bisect_left(self._taken, begin, key=_end_of)
+            while at < len(self._taken) and self._taken[at][0][0] <= end:
+                place = self._taken[at][1]
+                if place not in seen:
+                    seen.add(place)
+                    if group.interferes(self.groups[place], touches):
+                        return False
+                at += 1
+        return True
+
+    def add(self, group: Group) -> None:
+        for interval in group.intervals:
+            insort(self._taken, (interval, len(self.groups)))
+        self.groups.append(group)
+
+
+def _end_of(taken: tuple[Interval, int]) -> int:
+    return taken[0][1]
 
 
 def _allocation(index: int, held: list[Group], numbers: dict[Value, int]) -> Allocation:

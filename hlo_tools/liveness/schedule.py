@@ -5,6 +5,7 @@ It is the order of XLA's HloLiveRange, in which each computation stands once.
 
 from __future__ import annotations
 
+from ...contracts.errors import ContractLintError
 from ..instruction import Instruction
 from ..module import Computation, HloModule
 
@@ -53,7 +54,11 @@ class Schedule:
             instructions = computation.instructions
             while at < len(instructions):
                 instruction = instructions[at]
-                callee = next((each for each in _runs(instruction) if each.name not in starts), None)
+                runs = _runs(instruction)
+                if any(each.name in starts and each.name not in self.spans for each in runs):
+                    message = f"instruction {instruction.name!r}: computations call each other in a circle"
+                    raise ContractLintError(message, instruction.location)
+                callee = next((each for each in runs if each.name not in starts), None)
                 if callee is not None:
                     self.callers[callee.name] = instruction
                     starts[callee.name] = len(self.order)

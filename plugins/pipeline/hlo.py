@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -20,13 +21,14 @@ from ...contracts.target_name import TargetName, parse_target
 from ...hlo_tools.backend import backend_of
 from ...hlo_tools.canonical import canonical_ledger, summed
 from ...hlo_tools.capture import MANIFEST, Capture, gunzip, read_capture
-from ...hlo_tools.collectives import CollectiveLedger, collectives
+from ...hlo_tools.collectives import CollectiveLedger, collective_instructions, collectives
 from ...hlo_tools.cost import cost
 from ...hlo_tools.cost.opcodes import unknown_opcodes
 from ...hlo_tools.dump_folder import Dumped, dumped
 from ...hlo_tools.hotspots import HotSpots, hot_spots
 from ...hlo_tools.memory import MemoryLedger, memory
 from ...hlo_tools.module import HloModule, parse_hlo
+from ...hlo_tools.participants import device_count
 from ...hlo_tools.pasted import as_utf8, foreign, is_text, second_module, unwrapped
 from ...hlo_tools.postmortem import PostMortem, of_usage, post_mortem
 from ...hlo_tools.proto import HloProto, parse_proto
@@ -121,7 +123,7 @@ def program_of(name: str, data: bytes, mesh: MeshFact | None) -> Program:
     _tell_unknown(name, module)
     # A pasted part of a program says no name.
     module.name = module.name or Path(name).name
-    return Program(name, module, mesh, None, proto)
+    return Program(name, module, _fitting(mesh, module, name), None, proto)
 
 
 def _tell_unknown(name: str, module: HloModule) -> None:
@@ -179,6 +181,24 @@ def parse_mesh(text: str) -> MeshFact:
     return MeshFact(axes=axes)
 
 
+def _fitting(mesh: MeshFact | None, module: HloModule, name: str) -> MeshFact | None:
+    """The mesh. Raises ContractLintError where it is none of this program: its axes would name nothing."""
+    if mesh is None:
+        return None
+    said = not module.attributes.keys().isdisjoint(("num_partitions", "replica_count"))
+    devices, given = device_count(module, collective_instructions(module)), prod(mesh.axes.values())
+    # A text without these counts was cut, or is for one device; what its groups number is the least it has.
+    if given < devices or (said and given > devices):
+        written = ",".join(f"{axis}={size}" for axis, size in mesh.axes.items())
+        many = f"{given:,} device{'s' * (given != 1)}"
+        raise ContractLintError(
+            f"the mesh {written} has {many}, the program {devices:,}",
+            Location(name),
+            "give all axes of the program's own mesh, outermost first, e.g. --mesh data=2,fsdp=4",
+        )
+    return mesh
+
+
 def _from_capture(capture: Capture, step: str | None, stage: Stage, mesh: MeshFact | None) -> Program:
     place = Location(capture.root.as_posix())
     names = ", ".join(capture.steps)
@@ -191,7 +211,8 @@ def _from_capture(capture: Capture, step: str | None, stage: Stage, mesh: MeshFa
     module = chosen.optimized if stage == "optimized" else chosen.partitioned
     if module is None:
         raise ContractLintError(f"holds no {stage} module of step {chosen.name}: it was not compiled that far", place)
-    return Program(chosen.name, module, mesh or chosen.mesh, chosen.facts, lambda: chosen.proto, target, stage, effort)
+    wanted = _fitting(mesh, module, capture.root.as_posix()) or chosen.mesh
+    return Program(chosen.name, module, wanted, chosen.facts, lambda: chosen.proto, target, stage, effort)
 
 
 def _from_dump(chosen: Dumped, mesh: MeshFact | None) -> Program:

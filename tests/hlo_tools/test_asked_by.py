@@ -116,13 +116,6 @@ def test_a_scheduled_program_keeps_its_own_places() -> None:
     assert sources(program(*lines, header="is_scheduled=true, num_partitions=8")) == ["train.py:10"]
 
 
-def test_a_circle_of_moves_ends() -> None:
-    module = program(gather("%g", "%h", at(10)), gather("ROOT %h", "%g", at(11)))
-    asked_by = AskedBy()
-    assert module.entry is not None
-    assert [asked_by.of(each).source for each in module.entry.instructions[1:]] == ["train.py:10", "train.py:11"]
-
-
 def test_a_long_chain_is_walked_once() -> None:
     chain = [gather(f"%g{i}", f"%g{i - 1}" if i else "%p") for i in range(3000)]
     module = program(*chain, f"ROOT %s = f32[16,16] sine(%g2999), {at(20)}")

@@ -206,8 +206,19 @@ def test_computations_that_call_each_other_are_refused() -> None:
         "b {\n  p = f32[] parameter(0)\n  ROOT c = f32[] call(p), to_apply=a\n}\n"
         "ENTRY e {\n  p = f32[] parameter(0)\n  ROOT c = f32[] call(p), to_apply=a\n}\n"
     )
-    with pytest.raises(ContractLintError, match="circle"):
-        executions(module)
+    for cost in (None, {}, {"a": 1}):
+        with pytest.raises(ContractLintError, match="circle") as raised:
+            executions(module, cost)
+        assert raised.value.location is not None and raised.value.location.line == 1
+
+
+def test_computations_printed_below_their_caller_are_followed() -> None:
+    module = parse_hlo(
+        "a {\n  p = f32[] parameter(0)\n  ROOT c = f32[] call(p), to_apply=b\n}\n"
+        "b {\n  ROOT p = f32[] parameter(0)\n}\n"
+        "ENTRY e {\n  p = f32[] parameter(0)\n  ROOT c = f32[] call(p), to_apply=a\n}\n"
+    )
+    assert executions(module, {"b": 1}).of("b").count == 1
 
 
 def test_a_deep_chain_of_calls_needs_no_recursion() -> None:

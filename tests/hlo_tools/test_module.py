@@ -2,6 +2,8 @@ import gzip
 
 import pytest
 from contract_lint.contracts.errors import ContractLintError
+from contract_lint.hlo_tools.cost import cost
+from contract_lint.hlo_tools.memory import MemoryLedger, memory
 from contract_lint.hlo_tools.module import Computation, HloModule, Instruction, parse_hlo
 from contract_lint.hlo_tools.shape import parse_shape
 
@@ -116,3 +118,29 @@ def test_damaged_bytes_are_refused(data: bytes, says: str) -> None:
     if says == "UTF-8":
         location = caught.value.location
         assert location is not None and (location.path, location.line, location.column) == ("x.hlo", 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("ROOT %x = f32[4] add(%x, %p)", "reads its own result"),
+        ("ROOT %x = f32[4] add(f32[4] x, p)", "reads its own result"),
+        ("%x = f32[4] add(%p, %y)\n  ROOT %y = f32[4] negate(%x)", "reads 'y', which is made below it"),
+        ("%x = f32[4] negate(%y#0)\n  ROOT %y = (f32[4]) tuple(%x)", "reads 'y', which is made below it"),
+        ("%x = f32[4] negate(%p)\n  ROOT %y = f32[4] add(%x, %x)", ""),
+    ],
+)
+def test_an_operand_stands_above_its_reader(line: str, said: str) -> None:
+    module = parse_hlo(f"HloModule m, is_scheduled=true\n\nENTRY %e {{\n  %p = f32[4] parameter(0)\n  {line}\n}}\n")
+    for ledger in (memory_of_text, cost):
+        if not said:
+            assert ledger(module)
+            continue
+        with pytest.raises(ContractLintError, match=said) as raised:
+            ledger(module)
+        place = raised.value.location
+        assert place is not None and place.line == 5
+
+
+def memory_of_text(module: HloModule) -> MemoryLedger:
+    return memory(None, module)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from contract_lint.hlo_tools.liveness.ranges import Group
 from contract_lint.hlo_tools.memory import memory
 from contract_lint.hlo_tools.module import parse_hlo
 
@@ -112,3 +115,24 @@ def test_what_a_call_is_given_ends_where_it_is_read_last_within() -> None:
         '  ROOT %r = f32[4] custom-call(%b), custom_call_target="less"\n}\n'
     )
     assert temporaries(made("a") + "  %last = f32[4] call(%a), to_apply=%within", called) == 1
+
+
+@pytest.mark.parametrize("other", ["%x0", "%x{}"])
+def test_values_in_turn_in_a_results_memory_are_asked_about_their_neighbours_alone(
+    other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+    interferes = Group.interferes
+
+    def counted(*arguments: Any) -> bool:
+        nonlocal asked
+        asked += 1
+        return interferes(*arguments)
+
+    monkeypatch.setattr(Group, "interferes", counted)
+    length = 400
+    lines = "".join(f"  %x{i + 1} = {A} add(%x{i}, {other.format(i)})\n" for i in range(length))
+    body = f"  %x0 = {A} parameter(0)\n{lines}  ROOT %r = {A} negate(%x{length})\n"
+    text = f"HloModule m, is_scheduled=true\nENTRY %e {{\n{body}}}\n"
+    found = memory(None, parse_hlo(text))
+    assert found.peak_bytes == 2 * KIB and asked <= 2 * length

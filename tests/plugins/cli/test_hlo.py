@@ -101,6 +101,17 @@ def test_one_very_long_line_takes_linear_time(cli: Run, tmp_path: Path) -> None:
     assert time.monotonic() - start < 60
 
 
+@pytest.mark.parametrize("command", ["collectives", "summary", "lint"])
+@pytest.mark.parametrize(("mesh", "devices"), [("data=2,fsdp=4", 8), ("data=2", 2), ("data=3", 3)])
+def test_a_mesh_of_another_size(command: str, mesh: str, devices: int, cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text(HLO)
+    done = cli("hlo", command, "small.txt", "--mesh", mesh)
+    assert done.returncode == 2 and f"the mesh {mesh} has {devices} devices, the program 4" in done.stderr
+    (tmp_path / "cut.txt").write_text(HLO[HLO.index("add {") :])
+    done = cli("hlo", command, "cut.txt", "--mesh", mesh)
+    assert (done.returncode == 2) is (devices < 4), done.stderr
+
+
 def test_without_a_mesh_one_line_says_how_to_name_the_axes(cli: Run, tmp_path: Path) -> None:
     (tmp_path / "small.txt").write_text(HLO)
     hint = "Axes are not named: add their sizes, outermost first, e.g. --mesh data=2,fsdp=2"

@@ -13,6 +13,8 @@ from .stored import Extent
 
 LeafKind = Literal["array", "text", "empty"]
 StepState = Literal["committed", "temporary", "unfinished"]
+MARKER = "commit_success.txt"
+"""In each step and item that object storage has committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,9 @@ class Checkpoint:
     @cached_property
     def _saved(self) -> set[str]:
         """Every path that something is saved at or below."""
-        kept = [path for path, leaf in self.leaves.items() if leaf.kind != "empty"] + list(self.files)
+        kept = [path for path, leaf in self.leaves.items() if leaf.kind != "empty"]
+        # A marker says that something was saved; it is not what was.
+        kept += [path for path, size in self.files.items() if size and path.rpartition("/")[2] != MARKER]
         found: set[str] = set()
         for path in kept:
             while path and path not in found:

@@ -13,8 +13,16 @@ _MOST_DIMENSIONS = 64
 
 def parse(folder: Folder, path: str, text: bytes) -> dict[str, Any]:
     """The object that a file of metadata holds. Raises ContractLintError, with line and column, for anything else."""
+    value = parse_any(folder, path, text)
+    if not isinstance(value, dict):
+        wrong(folder, path, f"is {kind(value)}, not an object")
+    return value
+
+
+def parse_any(folder: Folder, path: str, text: bytes) -> Any:
+    """The value that a file of JSON holds. Raises ContractLintError, with line and column, for what is none."""
     try:
-        value = json.loads(text, object_pairs_hook=_once)
+        return json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise folder.refused(f"{path}:{error.lineno}:{error.colno}", f"is no JSON: {error.msg}", AGAIN) from error
     except UnicodeDecodeError as error:
@@ -22,9 +30,6 @@ def parse(folder: Folder, path: str, text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         said = "is nested too deeply" if isinstance(error, RecursionError) else f"is no JSON: {error}"
         raise folder.refused(path, said, AGAIN) from error
-    if not isinstance(value, dict):
-        wrong(folder, path, f"is {kind(value)}, not an object")
-    return value
 
 
 def wrong(folder: Folder, path: str, message: str) -> NoReturn:

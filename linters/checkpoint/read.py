@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
-from .facts import Checkpoint, Item, Step
+from .facts import Checkpoint, Step
 from .folder import Folder
-from .orbax import is_tree, read_tree
+from .items import read_items
 from .safetensors import SUFFIX, read_safetensors
-from .steps import STEP_METADATA, Commit, is_step, judged, leftovers, step_metadata, step_of, steps_in
+from .steps import Commit, is_step, judged, leftovers, step_of, steps_in
 
 _HELP = "name a step, a folder of steps (Orbax), or .safetensors files"
 
@@ -69,7 +68,7 @@ def _chosen(root: Folder, steps: list[Step], number: int | None) -> Step:
 
 def _step(root: Folder, folder: Folder, step: Step, steps: list[Step]) -> Checkpoint:
     files = folder.files()
-    items, absent = _items(folder, files)
+    items, absent = read_items(folder, files)
     return Checkpoint(
         path=root.shown,
         step=step,
@@ -79,16 +78,3 @@ def _step(root: Folder, folder: Folder, step: Step, steps: list[Step]) -> Checkp
         steps=tuple(steps),
         leftovers=tuple(leftovers(files, steps, step.folder if steps else "")),
     )
-
-
-def _items(folder: Folder, files: Mapping[str, int]) -> tuple[list[Item], list[str]]:
-    if is_tree(files, ""):
-        return [read_tree(folder, "", files)], []
-    tensors = [path for path in files if path.endswith(SUFFIX) and "/" not in path]
-    if tensors:
-        return [read_safetensors(folder, tensors, files)], []
-    names = sorted({path.partition("/")[0] for path in files if "/" in path})
-    items = [read_tree(folder, name, files) if is_tree(files, name) else Item(name, None, {}) for name in names]
-    declared = step_metadata(folder).get("item_handlers") if STEP_METADATA in files else None
-    promised = sorted(declared) if isinstance(declared, dict) else []
-    return items, [name for name in promised if name not in names]

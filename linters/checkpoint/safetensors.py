@@ -6,7 +6,8 @@ offsets of its bytes, then the bytes, without a hole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from math import prod
 from operator import itemgetter
 from typing import Any
@@ -17,6 +18,7 @@ from .metadata import parse, quoted, sizes, wrong
 from .stored import Extent
 
 SUFFIX = ".safetensors"
+_NUMBERED = re.compile(r"(?P<start>.*)-(?P<number>\d{1,9})-of-(?P<of>\d{1,9})\.safetensors")
 INDEX = ".safetensors.index.json"
 _MOST_HEADER = 100_000_000
 """The format's own limit."""
@@ -41,7 +43,7 @@ WORDS = {name: (word, bits) for word, (name, bits) in _BITS.items()}
 """What the format calls a dtype, and its bits."""
 
 
-def read_safetensors(folder: Folder, names: Iterable[str], files: Mapping[str, int]) -> Item:
+def read_safetensors(folder: Folder, names: Collection[str], files: Mapping[str, int]) -> Item:
     """The arrays of these files of a folder. Raises ContractLintError for a damaged header."""
     leaves: dict[str, Leaf] = {}
     holes: list[Hole] = []
@@ -61,7 +63,24 @@ def read_safetensors(folder: Folder, names: Iterable[str], files: Mapping[str, i
             what = f"{index} says it is in {file}, " + (f"it is in {where[tensor]}" if tensor in where else "it is not")
             holes.append(Hole("absent", path, what, file))
             leaves.setdefault(path, Leaf(path))
-    return Item("", "safetensors", leaves, tuple(holes))
+    return Item("", "safetensors", leaves, (*holes, *_unnumbered(names)))
+
+
+def _unnumbered(names: Iterable[str]) -> Iterable[Hole]:
+    """Files that are missing by the names of the others; they are counted from 1, or from 0 where there is one."""
+    numbers: dict[tuple[str, str], dict[int, str]] = {}
+    for name in sorted(names):
+        match = _NUMBERED.fullmatch(name)
+        if match is not None:
+            numbers.setdefault((match["start"], match["of"]), {})[int(match["number"])] = name
+    for (start, of), found in numbers.items():
+        first, count = (0 if 0 in found else 1), int(of)
+        missing = count - sum(first <= number < first + count for number in found)
+        if missing > 0:
+            number = next(number for number in range(first, first + count) if number not in found)
+            name = f"{start}-{number:0{len(of)}}-of-{of}{SUFFIX}"
+            what = f"{missing:,} of {count:,} files are not there (first: {name}), as the others are named"
+            yield Hole("absent", "", what, name)
 
 
 def path_of(tensor: str) -> str:

@@ -11,12 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from .facts import Step
+from .facts import MARKER, Step
 from .folder import Folder
 from .metadata import parse
 
 TEMPORARY = ".orbax-checkpoint-tmp"
-MARKER = "commit_success.txt"
 STEP_METADATA = "_CHECKPOINT_METADATA"
 _NUMBER = re.compile(r"(?:[A-Za-z][\w.-]*_)?0*(\d{1,18})")
 Commit = Literal["rename", "marker"]
@@ -56,11 +55,22 @@ def step_of(folder: Folder) -> Step:
     why = ""
     if not listed:
         why = "it is empty"
+    elif not _holds(folder, listed):
+        why = "nothing was saved in it"
     elif STEP_METADATA in names and not marked:
         metadata = step_metadata(folder)
         if "commit_timestamp_nsecs" in metadata and metadata["commit_timestamp_nsecs"] is None:
             why = f"{STEP_METADATA} has no commit time"
     return Step(name, number, "unfinished" if why else "committed", why, marked)
+
+
+def _holds(folder: Folder, listed: Sequence[tuple[str, bool]]) -> bool:
+    """Whether a step has anything beside what is said about it."""
+    about = (MARKER, STEP_METADATA)
+    return any(
+        any(inner != MARKER for inner, _ in folder.below(name).listed()) if is_folder else name not in about
+        for name, is_folder in listed
+    )
 
 
 def step_metadata(folder: Folder) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 ## What it does
 Compares the grid of chunks that each array is cut in with what is stored: chunks that are missing, files shorter than
 what the index places in them, compressed chunks that end early, bytes of .safetensors files that belong to none or to
-two tensors. Reads metadata, never the arrays. Where chunks of nothing but the fill value need not be stored, as older
-versions of Orbax save in zarr 3, what is missing is told as information.
+two tensors, files that are missing by the names of the others (`model-00001-of-00002.safetensors`). A step or file
+without any array is none. Reads metadata, never the arrays. Where chunks of nothing but the fill value need not be
+stored, as older versions of Orbax save in zarr 3, what is missing is told as information.
 
 ## Why is this bad?
 A chunk that is missing reads as zeros in most stores, without an error.
@@ -46,6 +47,18 @@ _UNSTORED = (
 
 
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
+    checkpoint = evidence.checkpoint
+    said = any(item.holes for item in checkpoint.items) or checkpoint.absent_items
+    if not checkpoint.arrays and not said and checkpoint.step.state == "committed":
+        older = [step for step in checkpoint.steps if step.state == "committed" and step != checkpoint.step]
+        yield evidence.finding(
+            RULE,
+            f"{checkpoint.step.folder} holds no array: there is no state to restore",
+            subject="no array",
+            expected="at least one array",
+            found=", ".join(item.name for item in checkpoint.items if item.name) or "nothing",
+            help=f"restore another step: --step {older[-1].number} reads it" if older else "restore another checkpoint",
+        )
     for item in evidence.checkpoint.items:
         by_file: dict[tuple[str, str], list[Hole]] = {}
         for hole in item.holes:

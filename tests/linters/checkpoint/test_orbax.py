@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from contract_lint.contracts.errors import ContractLintError
 from contract_lint.linters.checkpoint.evidence import CheckpointEvidence
 from contract_lint.linters.checkpoint.facts import Checkpoint
 from contract_lint.linters.checkpoint.folder import Folder
@@ -16,6 +17,8 @@ from contract_lint.linters.checkpoint.ocdbt import read_ocdbt
 from contract_lint.linters.checkpoint.read import read_checkpoint
 
 TREES = ("ocdbt", "zarr", "zarr3", "ocdbt3")
+NAMING = ("_METADATA", "manifest.ocdbt")
+STEP = "300/_CHECKPOINT_METADATA"
 SHAPES = {"embed": (32, 8), "layers/w": (64, 256), "layers/scale": (8,), "blocks/0": (4,), "blocks/1": (10,)}
 
 
@@ -70,6 +73,30 @@ def test_a_run_of_flax_and_optax(made: Path) -> None:
     assert judge_checkpoint(evidence) == [] and checkpoint.has("data") and checkpoint.has("opt_state")
 
 
+def _not_marker(folder: str, names: list[str]) -> set[str]:
+    """A step of which the folders of its items are there, and commit_success.txt everywhere."""
+    return {name for name in names if name != "commit_success.txt" and name not in ("state", "data")}
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize(("text", "place"), [("", "1:1"), ("{", "1:2"), ("\0", "1:1")])
+def test_an_item_of_json_is_json(copied: Callable[[str], Path], text: str, place: str, declared: bool) -> None:
+    run = copied("run")
+    (run / "300/data/metadata").write_text(text)
+    if not declared:
+        (run / STEP).unlink()
+    with pytest.raises(ContractLintError, match=f"run/300/data/metadata:{place}: is no JSON"):
+        read_checkpoint(run)
+
+
+def test_a_marker_is_not_what_was_saved(copied: Callable[[str], Path]) -> None:
+    run = copied("run")
+    (run / STEP).unlink()
+    assert read_checkpoint(run).has("data")
+    (run / "300/data/metadata").unlink()
+    assert not read_checkpoint(run).has("data")
+
+
 @pytest.mark.parametrize(
     ("leave", "step", "expected"),
     [
@@ -81,6 +108,11 @@ def test_a_run_of_flax_and_optax(made: Path) -> None:
         (lambda run: (run / "300/state.orbax-checkpoint-tmp").mkdir(), "300", []),
         (lambda run: (run / "300/data.orbax-checkpoint-tmp").write_text(""), "300", ["CKP602"]),
         (lambda run: shutil.rmtree(run / "300/data"), "300", ["CKP610"]),
+        (lambda run: (run / "300/data/metadata").unlink(), "300", ["CKP610"]),
+        (lambda run: (run / "300/data/metadata").write_text("[3, null]"), "300", []),
+        (lambda run: [(run / "300/state" / name).unlink() for name in NAMING], "300", ["CKP609"]),
+        (lambda run: [shutil.rmtree(run / "300/state"), (run / STEP).unlink()], "300", ["CKP609"]),
+        (lambda run: shutil.copytree(run / "300", run / "400", ignore=_not_marker), "300", ["CKP601"]),
     ],
 )
 def test_the_last_committed_step_is_found(

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 from contract_lint.contracts.errors import ContractLintError
+from contract_lint.linters.checkpoint.evidence import CheckpointEvidence
+from contract_lint.linters.checkpoint.judge import judge_checkpoint
 from contract_lint.linters.checkpoint.read import read_checkpoint
 
 
@@ -35,6 +37,37 @@ def test_what_its_package_writes(tmp_path: Path) -> None:
     expected["params/step"] = ((), "int32")
     assert {path: (leaf.shape, leaf.dtype) for path, leaf in checkpoint.arrays.items()} == expected
     assert checkpoint.items[0].holes == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("m-00001-of-00002",), ["1 of 2 files are not there (first: m-00002-of-00002.safetensors)"]),
+        (
+            ("m-00000-of-00003", "m-00002-of-00003"),
+            ["1 of 3 files are not there (first: m-00001-of-00003.safetensors)"],
+        ),
+        (
+            ("m-00002-of-999999999",),
+            ["999,999,998 of 999,999,999 files are not there (first: m-000000001-of-999999999"],
+        ),
+        (("m-1-of-2", "n-2-of-2"), ["1 of 2 files", "1 of 2 files"]),
+        (("m-00001-of-00002", "m-00002-of-00002"), []),
+        (("m-00000-of-00002", "m-00001-of-00002"), []),
+        (("m-00001-of-00001",), []),
+    ],
+)
+def test_files_are_missing_by_the_names_of_the_others(tmp_path: Path, names: tuple[str, ...], said: list[str]) -> None:
+    for at, name in enumerate(names):
+        written(tmp_path / f"{name}.safetensors", {f"w{at}": entry(0, 4, 1)}, 4)
+    holes = read_checkpoint(tmp_path).items[0].holes
+    assert len(holes) == len(said) and all(text in hole.what for hole, text in zip(holes, said, strict=True))
+
+
+@pytest.mark.parametrize(("header", "codes"), [({}, ["CKP609"]), ({"a": entry(0, 0, 0)}, [])])
+def test_a_file_without_an_array_holds_nothing(tmp_path: Path, header: dict[str, Any], codes: list[str]) -> None:
+    checkpoint = read_checkpoint(written(tmp_path / "a.safetensors", header))
+    assert [each.code for each in judge_checkpoint(CheckpointEvidence(checkpoint))] == codes
 
 
 def test_several_files_and_their_index(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from .cells import axes
 from .ledger_markdown import folded, table
 from .ledger_text import SHOWN_ROWS, WIDE, left_out, numbers, only_elsewhere, ring_bytes, table_of, tail, unnamed_axes
 from .markdown import escape
-from .printable import one_line, plural
+from .printable import counted_once, one_line, plural
 from .text import to_text
 
 WIDEST = 120
@@ -63,8 +63,7 @@ def collectives_text(ledger: CollectiveLedger, width: int, color: bool = False) 
     parts += left_out(len(rows), "collective")
     parts += unnamed_axes(ledger)
     if ledger.unknown_loops:
-        named = ", ".join(one_line(name) for name in ledger.unknown_loops[:5])
-        parts += ["", Text(f"Loops of unknown length, counted once: {named}", style="yellow")]
+        parts += ["", Text(counted_once(ledger.unknown_loops), style="yellow")]
     return to_text(parts, width, color, Text(first))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...hlo_tools.diff import Change
 from ..pipeline.diff import Compared
-from .diff_words import figures, headline, value
+from .diff_words import figures, headline, unit_of, value
 from .page import page, text
 from .printable import plural
 
@@ -48,7 +48,7 @@ def _change(change: Change) -> str:
     """One row over both sides that says what, one with each side's figure and line, one with the details."""
     delta = change.delta
     mark = "" if not delta else ' class="more"' if delta > 0 else ' class="less"'
-    unit = text(change.unit)
+    unit = text(unit_of(change))
     sides = "".join(
         f"<td{mark if side else ''}>{text(value(change, figure))} <span class=dim>{unit}</span>"
         f"<br><code>{text(source or '')}</code></td>"

@@ -86,8 +86,12 @@ def value(change: Change, side: int | float | str | None) -> str:
 
 def moved(change: Change) -> str:
     """`160.00 KiB -> 0 B`, `4 -> 2 rounds`: both sides and what they count, where the figures do not say it."""
-    unit = {"bytes": "", "ring bytes": " sent by each device", "dtype": ""}.get(change.unit, f" {change.unit}")
-    return f"{value(change, change.before)} -> {value(change, change.after)}{unit}".rstrip()
+    return f"{value(change, change.before)} -> {value(change, change.after)} {unit_of(change)}".rstrip()
+
+
+def unit_of(change: Change) -> str:
+    """What stands behind a figure of `value`, which says bytes itself."""
+    return {"bytes": "", "ring bytes": "sent by each device", "dtype": ""}.get(change.unit, change.unit)
 
 
 def lines(change: Change) -> str:

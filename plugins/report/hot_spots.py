@@ -13,7 +13,7 @@ from ...hlo_tools.scope import scope_of
 from .ledger_markdown import folded, table
 from .ledger_text import table_of, tail
 from .markdown import escape
-from .printable import one_line, plural
+from .printable import counted_once, one_line, plural
 from .text import to_text
 
 SHOWN_ROWS = 20
@@ -135,6 +135,5 @@ def _sizes(row: Alike) -> tuple[str, str, str]:
 def _warnings(found: HotSpots) -> list[str]:
     lines = [] if found.scheduled else [NOT_FINAL]
     if found.unknown_loops:
-        named = ", ".join(one_line(name) for name in found.unknown_loops[:5])
-        lines.append(f"Loops of unknown length, counted once: {named}")
+        lines.append(counted_once(found.unknown_loops))
     return lines

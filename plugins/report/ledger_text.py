@@ -16,7 +16,7 @@ from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import Tensor, TensorLedger
 from .cells import axes, bytes_or_dash, peak_label
 from .columns import Columns
-from .printable import one_line, plural
+from .printable import one_line, others, plural
 from .text import to_text
 
 SHOWN_ROWS = 40
@@ -85,8 +85,8 @@ def _counted(table: Table, counts: dict[str, int]) -> None:
     for name, count in shown:
         table.add_row(one_line(name), f"{count:,}")
     if len(counts) > len(shown):
-        rest = len(counts) - len(shown)
-        table.add_row(f"({rest:,} other{'s' * (rest != 1)})", f"{sum(counts.values()) - sum(n for _, n in shown):,}")
+        rest = sum(counts.values()) - sum(count for _, count in shown)
+        table.add_row(others(len(counts) - len(shown)), f"{rest:,}")
 
 
 def sparkline(points: Sequence[tuple[int, int]], width: int) -> str:

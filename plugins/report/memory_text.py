@@ -12,8 +12,10 @@ from ...contracts.model import format_bytes
 from ...hlo_tools.memory import MemoryLedger
 from .ledger_text import SHOWN_ROWS, WIDE, left_out, sparkline, table_of, tail
 from .memory_words import NO_LINE, NO_SCOPE, apart, class_name, headline, note, peak_place, sums
-from .printable import one_line
+from .printable import one_line, others
 from .text import to_text
+
+SHOWN_SHARES = 10
 
 
 def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
@@ -30,11 +32,11 @@ def memory_text(ledger: MemoryLedger, width: int, color: bool = False) -> str:
     parts += _actions(ledger)
     classes = [(class_name(name), size) for name, size in ledger.by_class.items()]
     parts += ["", _shares("At the peak, by class", classes, ledger.peak_bytes)]
-    lines = [(source or NO_LINE, size) for source, size in ledger.by_source[:10]]
-    parts += ["", _shares("By source line", lines, ledger.peak_bytes)]
-    scopes = [(scope or NO_SCOPE, size) for scope, size in ledger.by_scope][:10]
+    lines = [(source or NO_LINE, size) for source, size in ledger.by_source]
+    parts += ["", _shares("By source line", lines, ledger.peak_bytes, SHOWN_SHARES)]
+    scopes = [(scope or NO_SCOPE, size) for scope, size in ledger.by_scope]
     if any(buffer.scope for buffer in ledger.buffers):
-        parts += ["", _shares("By scope or argument", scopes, ledger.peak_bytes)]
+        parts += ["", _shares("By scope or argument", scopes, ledger.peak_bytes, SHOWN_SHARES)]
     curve = sparkline(ledger.timeline, min(width, 120) - 2)
     if curve:
         parts += ["", Text(f"Live bytes over the schedule ({peak_place(ledger)})", style="bold"), Text(curve)]
@@ -71,8 +73,13 @@ def _buffers(ledger: MemoryLedger, wide: bool) -> Table:
     return each
 
 
-def _shares(title: str, rows: Iterable[tuple[str, int]], whole: int) -> Table:
+def _shares(title: str, rows: Iterable[tuple[str, int]], whole: int, limit: int | None = None) -> Table:
+    """The largest `limit` parts; the others together in one row."""
     table = table_of((title,), ("bytes", "share"))
-    for name, size in rows:
+    every = list(rows)
+    shown, rest = every[:limit], every[limit:] if limit else []
+    if rest:
+        shown.append((others(len(rest)), sum(size for _, size in rest)))
+    for name, size in shown:
         table.add_row(one_line(name), format_bytes(size), f"{100 * size / (whole or 1):.1f} %")
     return table

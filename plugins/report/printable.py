@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...contracts.finding import Finding
 
@@ -11,6 +11,7 @@ from ...contracts.finding import Finding
 # surrogate pairs, which no encoding can write.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _LINES = re.compile(r"\r\n|\r|\n")
+_NAMED = 5
 
 
 def one_line(text: str) -> str:
@@ -30,6 +31,17 @@ def _escape(text: str) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 error`, `2 errors`, `1,024 errors`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def others(count: int) -> str:
+    """`(1 other)`, `(12 others)`: the row of a table for what it does not name."""
+    return f"({plural(count, 'other')})"
+
+
+def counted_once(loops: Sequence[str]) -> str:
+    """The sentence on loops of which a program does not tell the rounds."""
+    more = f" and {len(loops) - _NAMED:,} more" if len(loops) > _NAMED else ""
+    return f"Loops of unknown length, counted once: {', '.join(map(one_line, loops[:_NAMED]))}{more}"
 
 
 def joined(parts: Iterable[str]) -> str:

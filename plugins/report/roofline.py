@@ -15,6 +15,7 @@ from .forecast import duration, forecast_rows, forecast_text, si, sources, state
 from .ledger_markdown import folded, table
 from .ledger_text import WIDE, table_of, tail
 from .markdown import escape
+from .memory_words import NO_SCOPE
 from .printable import one_line, plural
 from .text import to_text
 
@@ -22,7 +23,6 @@ SHOWN_PRODUCTS = 20
 SHOWN_SCOPES = 8
 SHOWN_OPERATIONS = 8
 LONGEST = 50
-NO_SCOPE = "(no scope)"
 
 
 def roofline_text(found: Roofline, width: int, color: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -139,8 +140,8 @@ def test_folders_of_a_compiler_are_read_like_their_programs(cli: Run, programs: 
 
 def test_units_are_said_once(cli: Run, programs: Path) -> None:
     """`32 B -> 0 B bytes` names them twice."""
-    for form in ("text", "markdown"):
-        shown = cli("diff", "a.txt", "b.txt", "--format", form).stdout
+    for form in ("text", "markdown", "html"):
+        shown = re.sub(r"<[^>]*>", "", cli("diff", "a.txt", "b.txt", "--format", form).stdout)
         assert "32 B sent by each device" in shown and "B bytes" not in shown and "ring bytes" not in shown
 
 

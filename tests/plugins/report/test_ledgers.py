@@ -11,6 +11,7 @@ from contract_lint.hlo_tools.summary import SummaryLedger, summary
 from contract_lint.hlo_tools.tensors import tensors
 from contract_lint.plugins.report.ledger_text import sparkline, tail
 from contract_lint.plugins.report.ledgers import Ledger, render_ledger
+from contract_lint.plugins.report.printable import counted_once
 
 MESH = MeshFact(axes={"data": 2, "fsdp": 4}, device_ids=list(range(8)))
 LONG = "a/very/long/path/to/" + "deep/" * 30 + "step.py:12"
@@ -206,6 +207,14 @@ def test_long_ledgers_say_what_they_leave_out() -> None:
     ledger = memory_ledger()
     ledger.buffers += [buffer(f"b{i}", 1) for i in range(60)]
     assert "22 smaller buffers not shown" in render_ledger(ledger, "text", 80)
+    ledger.buffers += [buffer("c", 7, source=f"f.py:{line}", scope=f"s{line}") for line in range(13)]
+    said = render_ledger(ledger, "text", 80)
+    assert re.findall(r"\((\d+) others\) +(\d+) B ", said) == [("5", "35"), ("5", "35")]
+
+
+def test_loops_of_unknown_length_are_counted_where_not_named() -> None:
+    assert counted_once(["a", "b"]).endswith(": a, b")
+    assert counted_once([f"w{n}" for n in range(7)]).endswith(": w0, w1, w2, w3, w4 and 2 more")
 
 
 def test_sparklines_and_tails() -> None:

@@ -58,7 +58,7 @@ def test_a_folder_says_which_pieces_are_special(tmp_path: Path) -> None:
         ("vocab.json", '{"a": -1}', "is no number of at least 0"),
         ("vocab.json", '{"a": 1e3}', "is no number of at least 0"),
         ("vocab.json", "3", "holds no vocabulary"),
-        ("vocab.json", "[" * 100_000, "is no JSON that can be read"),
+        ("vocab.json", "[" * 100_000, "is nested too deeply"),
         ("tokenizer.json", "{}", "holds no vocabulary"),
         ("tokenizer.json", "[]", "holds no vocabulary"),
         ("tokenizer.json", '{"model": {"vocab": [3]}}', "holds no vocabulary"),

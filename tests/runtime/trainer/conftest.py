@@ -23,6 +23,8 @@ def child() -> Callable[..., Any]:
         env = dict(os.environ, JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES=str(devices), JAX_ENABLE_X64=str(int(x64)))
         # Compiling is most of the time here, and what is tested does not depend on how fast the result runs.
         env["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+        # XLA ends a program whose devices do not meet within 40 s, as on a machine that is busy with other work.
+        env["XLA_FLAGS"] += f" --xla_cpu_collective_call_terminate_timeout_seconds={timeout}"
         done = subprocess.run(
             [sys.executable, str(HERE / "children" / f"{name}.py")],
             env=env,

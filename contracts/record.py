@@ -149,6 +149,8 @@ class VerdictState(Part):
     summary: dict[str, int] = {}
     findings: list[Short] = []
     """Code and fingerprint of each new root finding."""
+    source: str | None = None
+    """The report that it comes from; None: a verdict of the command that wrote the record."""
 
 
 class Record(Part):

@@ -81,6 +81,7 @@ def create(
 def verify(record: str, root: str | None, cache_dir: str | None, wanted: Wanted) -> int:
     """Work out every digest of RECORD again: its own, those of the files it binds, and what follows from them."""
     from ..pipeline.record.verify import verify_record
+    from .output import note
     from .progress import progress
 
     settings = wanted.settings()
@@ -94,7 +95,10 @@ def verify(record: str, root: str | None, cache_dir: str | None, wanted: Wanted)
             fail_on=settings.fail_on,
             on_progress=told,
         )
-    return wanted.emit(report)
+    code = wanted.emit(report)
+    for each in report.notes:
+        note(each)
+    return code
 
 
 @command.command("show", short_help="What a record says.")

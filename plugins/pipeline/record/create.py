@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
@@ -12,14 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
 from ....contracts.load import LoadedContract, load_contract
-from ....contracts.record import Author, Environment, Metric, Record, VerdictState
+from ....contracts.record import Author, Environment, Metric, Record
 from ....hlo_tools.capture import Capture, read_capture
 from ....runtime.cache import installed_versions
 from ....runtime.contract import project_root
@@ -27,6 +23,7 @@ from .bound import Bound
 from .build import build, environment_of
 from .metrics import read_metrics
 from .place import kept, records_folder, shown_path
+from .reported import verdict_in
 from .source_state import git_author, source_state
 
 _DISTRIBUTION = re.compile(r"(?P<name>[A-Za-z0-9._]+?)-(?P<version>\d[^-]*)(?:-py[\d.]+)?\.(?:dist-info|egg-info)")
@@ -84,7 +81,7 @@ def create(
     checkpoints = [bound.checkpoint(each) for each in asked.checkpoints]
     data = bound.promised(loaded)
     data += [each for each in map(bound.data, asked.data) if each not in data]
-    verdicts = [_verdict(bound, each) for each in asked.reports]
+    verdicts = [verdict_in(_read(each), bound.file(each)) for each in asked.reports]
     record = build(
         loaded,
         kind="created",
@@ -159,27 +156,6 @@ def _read(path: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise ContractLintError(f"cannot be read: {error.strerror or error}", Location(path)) from error
-
-
-def _verdict(bound: Bound, path: str) -> VerdictState:
-    """What a report as JSON says."""
-    bound.file(path)
-    try:
-        found: Any = json.loads(_read(path))
-        new = [each for each in found["findings"] if each["status"] == "new" and each["caused_by"] is None]
-        targets = sorted({each["target"] for each in found.get("targets", []) if "target" in each})
-        verb = found.get("verb") or "report"
-        return VerdictState(
-            verb=verb,
-            verdict=found["verdict"],
-            headline=found["headline"],
-            targets=targets,
-            summary=found["summary"],
-            findings=[f"{each['code']} {each['fingerprint']}" for each in new],
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ValidationError):
-        help = "write one with `--format json --output FILE`"
-        raise ContractLintError("is no report of contract-lint as JSON", Location(path), help) from None
 
 
 def _author(given: str | None, folder: Path) -> Author | None:

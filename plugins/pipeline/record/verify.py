@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding, Location
@@ -18,9 +19,14 @@ from ....linters.record.judge import judge_record
 from ..report import FailOn, Report, report
 from ..selection import require_known, selected
 from .build import programs
+from .metrics import MAX_BYTES, read_metrics
 from .place import find, root_of, short, shown_path
+from .reported import verdict_in
 
 VERB = "record verify"
+Said = TypeVar("Said")
+_FEW = 4
+"""Files that a note names."""
 
 
 def verify_record(
@@ -55,6 +61,7 @@ def verify_record(
         subject=name_of(shown, record, digest),
         fail_on=fail_on,
         proof=_proof(record, recomputed) if record is not None and recomputed is not None else None,
+        notes=_taken(record) if record is not None else (),
     )
 
 
@@ -95,7 +102,28 @@ def _recomputed(record: Record, root: Path, tell: Callable[[str], None]) -> Reco
     whole = {path for path, now in files.items() if now is not None} - {
         file.path for file in record.files if files[file.path] != file
     }
-    return Recomputed(files, _contract(record, root, whole), _programs(record, root, whole), _shown_root(root))
+    return Recomputed(
+        files,
+        _contract(record, root, whole),
+        _programs(record, root, whole),
+        _shown_root(root),
+        _said_by(root, whole, (metric.source for metric in record.metrics.values()), read_metrics),
+        _said_by(root, whole, (verdict.source for verdict in record.verdicts), verdict_in),
+    )
+
+
+def _said_by(
+    root: Path, whole: set[str], sources: Iterable[str | None], read: Callable[[bytes, str], Said]
+) -> dict[str, Said | None]:
+    """What each unchanged file says now, None for one that is no such file."""
+    found: dict[str, Said | None] = {}
+    for source in sorted({each for each in sources if each is not None} & whole):
+        path = root / source
+        try:
+            found[source] = read(path.read_bytes(), source) if path.stat().st_size <= MAX_BYTES else None
+        except (ContractLintError, OSError):
+            found[source] = None
+    return found
 
 
 def _contract(record: Record, root: Path, whole: set[str]) -> str | None:
@@ -133,11 +161,41 @@ def _shown_root(root: Path) -> str:
     return root.relative_to(here).as_posix() if root.is_relative_to(here) else root.as_posix()
 
 
+def _taken(record: Record) -> tuple[str, ...]:
+    """What no file that a record binds tells, and so nobody held against anything."""
+    taken = ["author", "date", *(("conclusion",) if record.conclusion is not None else ())]
+    if record.source.commit is not None:
+        taken.insert(0, f"source (commit {short(record.source.commit)}{', dirty' if record.source.dirty else ''})")
+    own = [name for name, each in record.metrics.items() if each.source is None]
+    taken += [f"{len(own):,} metric{'s' * (len(own) != 1)} that the command measured"] if own else []
+    taken += ["verdict of the command"] if any(each.source is None for each in record.verdicts) else []
+    notes = [f"not compared, taken as written: {', '.join(taken)}"]
+    loose = _unnamed(record)
+    if loose:
+        few = ", ".join(loose[:_FEW]) + (f" and {len(loose) - _FEW:,} more" if len(loose) > _FEW else "")
+        notes.append(f"{len(loose):,} bound file{'s' * (len(loose) != 1)} that no part names: {few}")
+    return tuple(notes)
+
+
+def _unnamed(record: Record) -> list[str]:
+    """Bound files that are neither of the contract nor of a checkpoint, a capture, a data manifest, a metric or a
+    verdict: their bytes are bound, and nothing says what they are."""
+    named = {record.contract.path, *(each.manifest for each in record.data)}
+    named |= {each.source for each in [*record.metrics.values(), *record.verdicts] if each.source is not None}
+    folders = {each.folder for each in record.checkpoints} | {each.capture for each in record.programs if each.capture}
+    held = tuple("" if folder == "." else f"{folder}/" for folder in folders)
+    paths = (file.path for file in record.files)
+    return [path for path in paths if path not in named and not path.startswith(held) and not path.endswith(".yaml")]
+
+
 def _proof(record: Record, recomputed: Recomputed) -> str:
     """What a clean verdict rests on: `12 files unchanged, 9 digests follow`; and what nobody worked out again."""
     digests = 2 + len(record.contract.sections) + len(record.checkpoints)
     digests += (recomputed.contract is not None) + len(recomputed.programs)
+    results = sum(len(each or ()) for each in recomputed.metrics.values()) + len(recomputed.verdicts)
     parts = [f"{len(record.files):,} file{'s' * (len(record.files) != 1)} unchanged, {digests:,} digests follow"]
+    if results:
+        parts.append(f"{results:,} metric{'s' * (results != 1)} or verdicts follow from their files")
     unbound = [each for each in record.programs if each.capture is None]
     if unbound:
         count = len(unbound)

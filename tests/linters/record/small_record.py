@@ -32,8 +32,9 @@ def small(**changes: Any) -> Record:
         sections=section_digests(config),
     )
     shard = FileDigest(path="run/1/d", sha256=sha256("d"), bytes=1)
+    others = [FileDigest(path=path, sha256=sha256(path), bytes=1) for path in ("m.jsonl", "report.json")]
     whole: dict[str, Any] = {
-        "files": [FileDigest(path="c.contract.yaml", sha256=sha256("c"), bytes=1), shard],
+        "files": [FileDigest(path="c.contract.yaml", sha256=sha256("c"), bytes=1), *others, shard],
         "tool": "0",
         "kind": "created",
         "name": "small",
@@ -43,6 +44,6 @@ def small(**changes: Any) -> Record:
         "config": config,
         "environment": Environment(python="3", platform="Linux", lock=lock_digest(PACKAGES), packages=PACKAGES),
         "checkpoints": [CheckpointState(folder="run/1", root=tree_digest({"d": shard}), files=1)],
-        "metrics": {"loss": Metric(count=1, last=1.5)},
+        "metrics": {"loss": Metric(count=1, last=1.5, source="m.jsonl")},
     }
     return Record(**(whole | changes))

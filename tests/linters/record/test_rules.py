@@ -18,6 +18,7 @@ from contract_lint.contracts.record import (
     sha256,
 )
 from contract_lint.linters.record.evidence import Recomputed, RecordEvidence
+from contract_lint.linters.record.files import tree_digest
 from contract_lint.linters.record.judge import judge_record
 from contract_lint.linters.registry import builtin_rules
 
@@ -29,8 +30,17 @@ CUT = FileDigest(path="run/1/d", sha256="0" * 64, bytes=0)
 FLIPPED = FileDigest(path="run/1/d", sha256=sha256("e"), bytes=1)
 SAME = sha256(canonical(CONFIG))
 PROGRAM = ProgramState(target="cpu:8", step="train", sha256="1" * 64, contract_digest=SAME, capture="cap")
-PASSED = VerdictState(verb="verify", verdict="pass", headline="PASS small: every promise holds.")
-FAILED = VerdictState(verb="verify", verdict="fail", headline="FAIL small: 1 error.")
+PASSED = VerdictState(verb="verify", verdict="pass", headline="PASS small: every promise holds.", source="report.json")
+FAILED = VerdictState(verb="verify", verdict="fail", headline="FAIL small: 1 error.", source="report.json")
+OWN = PASSED.model_copy(update={"source": None})
+VERIFIED = {"metrics": {}, "kind": "verify", "verdicts": [OWN]}
+LOSS = Metric(count=1, last=1.5, source="m.jsonl")
+SAYS = {"m.jsonl": {"loss": LOSS}}
+MEASURED = Metric(count=1, last=1.5)
+CLEAN = SourceState(commit="1" * 40, dirty=False)
+MARKER = FileDigest(path="run/2/_CHECKPOINT_METADATA", sha256=sha256("c"), bytes=1)
+MARKED = {"files": [*small().files, MARKER], "files_now": WHOLE | {MARKER.path: MARKER}}
+SECOND = CheckpointState(folder="run/2", root=tree_digest({"_CHECKPOINT_METADATA": MARKER}), files=1)
 NO_SEED = CONFIG | {"step": {"train": {"entry": "m:build"}}}
 SECTION = small().contract.model_copy(update={"sections": small().contract.sections | {"name": "0" * 64}})
 ROOT = CheckpointState(folder="run/1", root="sha256:" + "0" * 64, files=1)
@@ -50,7 +60,7 @@ CASES: list[tuple[str, Change, str, Change]] = [
         "the digest of the program of train on cpu:8",
         {"programs": [PROGRAM], "programs_now": {("cpu:8", "train"): "1" * 64}},
     ),
-    ("EXP604", {"metrics": {}}, "has no metric", {"metrics": {}, "kind": "verify"}),
+    ("EXP604", {"metrics": {}}, "has no metric", VERIFIED),
     (
         "EXP605",
         {"source": SourceState(commit="1" * 40, dirty=True, undigested="x has 1 GiB")},
@@ -58,10 +68,10 @@ CASES: list[tuple[str, Change, str, Change]] = [
         {"source": SourceState(commit="1" * 40, dirty=True, dirty_digest="1" * 64)},
     ),
     (
-        "EXP606",
-        {"metrics": {}, "kind": "verify", "conclusion": "faster"},
+        "EXP606 EXP604",
+        {"metrics": {}, "conclusion": "faster"},
         "neither a metric nor a verdict",
-        {"metrics": {}, "kind": "verify", "conclusion": "faster", "verdicts": [PASSED]},
+        {"conclusion": "faster", "verdicts": [PASSED]},
     ),
     ("EXP607", {"config": NO_SEED}, "no seed is named", {"config": NO_SEED | {"rng": {"root": {"seed": 0}}}}),
     ("EXP608", {"source": SourceState()}, "names no commit", {}),
@@ -77,18 +87,62 @@ CASES: list[tuple[str, Change, str, Change]] = [
         "`verify` did not pass",
         {"verdicts": [PASSED, FAILED]},
     ),
-    ("EXP611", {"metrics": {"loss": Metric(count=2, not_finite=1)}}, "loss is not finite in 1 of 2 values", {}),
+    *(
+        ("EXP612", {"metrics_now": {"m.jsonl": now}}, "loss is not what m.jsonl says", {"metrics_now": SAYS})
+        for now in (
+            None,
+            {"loss": LOSS.model_copy(update={"last": 2.5})},
+            {"loss": LOSS.model_copy(update={"count": 2})},
+        )
+    ),
+    ("EXP612", {"metrics_now": {"m.jsonl": {**SAYS["m.jsonl"], "acc": LOSS}}}, "acc is not what m.jsonl says", {}),
+    *(
+        (
+            "EXP612",
+            {"verdicts": [PASSED], "verdicts_now": {"report.json": now}},
+            "the verdict is not what report.json says",
+            {"verdicts": [PASSED], "verdicts_now": {"report.json": PASSED}},
+        )
+        for now in (None, FAILED, PASSED.model_copy(update={"findings": ["SHD204 1"]}))
+    ),
+    ("EXP613", {"called": "other"}, "another name than its file", {}),
+    ("EXP613", {"name": "other"}, "another name than its contract", {}),
+    *(
+        ("EXP613", {"source": SourceState(**source)}, said, {"source": CLEAN})
+        for source, said in (
+            ({"commit": "1" * 40, "dirty": False, "dirty_digest": "1" * 64}, "called clean"),
+            (
+                {"commit": "1" * 40, "dirty": True, "dirty_digest": "1" * 64, "undigested": "x"},
+                "a digest, and a reason why it has none",
+            ),
+            ({"commit": "1" * 40}, "does not say whether it was dirty"),
+        )
+    ),
+    ("EXP613", {"kind": "verify", "metrics": {}}, "has other verdicts", VERIFIED),
+    ("EXP613", {"verdicts": [OWN]}, "has other verdicts", {"verdicts": [PASSED]}),
+    ("EXP613", {"metrics": {"loss": Metric(count=1, last=1.5)}}, "has other metrics: loss", {}),
+    ("EXP613", {"kind": "train"}, "has other metrics: loss", {"kind": "train", "metrics": {"loss": MEASURED}}),
+    ("EXP613", VERIFIED | {"conclusion": "faster"}, "has a conclusion or a report", VERIFIED),
+    ("EXP613", {"metrics": {"loss": LOSS.model_copy(update={"source": "n"})}}, "rests on n, and does not bind it", {}),
+    ("EXP613", MARKED, "none of those listed", MARKED | {"checkpoints": [*small().checkpoints, SECOND]}),
+    (
+        "EXP611",
+        {"metrics": {"loss": Metric(count=2, not_finite=1, source="m.jsonl")}},
+        "loss is not finite in 1 of 2 values",
+        {},
+    ),
 ]
 
 
 def judged(change: Change) -> list[Finding]:
     change = dict(change)
     now, says, programs = (change.pop(name, None) for name in ("files_now", "says", "programs_now"))
-    promised = change.pop("promised", None)
+    results = {name: change.pop(f"{name}_now", {}) for name in ("metrics", "verdicts")}
+    promised, called = (change.pop(name, None) for name in ("promised", "called"))
     record = small(**change)
-    recomputed = Recomputed(WHOLE if now is None else now, says, programs or {})
+    recomputed = Recomputed(WHOLE if now is None else now, says, programs or {}, **results)
     evidence = RecordEvidence(
-        record.file_name,
+        f"{called}.{record.digest}.record.json" if called else record.file_name,
         record.digest,
         promised or record.digest,
         None if promised else record,
@@ -102,9 +156,9 @@ def test_a_broken_promise_gives_its_finding_alone_and_its_twin_none(
     code: str, bad: Change, said: str, good: Change
 ) -> None:
     found = judged(bad)
-    assert [each.code for each in found] == [code] and said in found[0].message, [each.message for each in found]
+    assert [each.code for each in found] == code.split() and said in found[0].message, [each.message for each in found]
     assert [each.message for each in judged(good)] == []
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {rule.code for rule in builtin_rules("record")} == {code for code, *_ in CASES}
+    assert {rule.code for rule in builtin_rules("record")} == {each for code, *_ in CASES for each in code.split()}

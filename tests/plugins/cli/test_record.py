@@ -8,10 +8,12 @@ import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from contract_lint.contracts.record import FileDigest, sha256
+from contract_lint.contracts.record import FileDigest, canonical, sha256
 from contract_lint.contracts.record_file import parse_record
+from contract_lint.plugins.pipeline.record.verify import verify_record
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 METRICS = "".join(json.dumps({"step": n, "loss": 2.0 - n / 10, "seconds": 0.5 + n}) + "\n" for n in range(10))
@@ -73,6 +75,45 @@ def test_a_record_verifies_and_one_flipped_byte_in_any_file_is_named(cli: Run, p
     (project / "run/1/more").unlink()
     done = cli("record", "verify", str(made))
     assert done.returncode == 1 and "run/1/more: a bound file is not there" in " ".join(done.stdout.split())
+
+
+EDITS: list[tuple[Callable[[Any], Any], str | None]] = [
+    (lambda p: p["metrics"]["loss"].update(last=0.01), "EXP612"),
+    (lambda p: p["metrics"].pop("loss"), "EXP612"),
+    (lambda p: p["metrics"]["loss"].update(source="run/1/more"), "EXP612"),
+    (lambda p: p["metrics"]["loss"].pop("source"), "EXP613"),
+    (lambda p: p["verdicts"][0].update(verdict="pass", findings=[]), "EXP612"),
+    (lambda p: p["verdicts"][0].pop("source"), "EXP613"),
+    (lambda p: p["source"].update(dirty=False), "EXP613"),
+    (lambda p: p.update(kind="verify"), "EXP613"),
+    (lambda p: p.update(name="other"), "EXP613"),
+    (lambda p: p.update(conclusion="great"), None),
+]
+
+
+def test_an_edited_record_with_a_new_name_is_held_against_what_it_binds(
+    cli: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "bad.contract.yaml").write_text("contract: 1\nname: x\n")
+    cli("check", "bad.contract.yaml", "--format", "json", "--output", "report.json")
+    made = create(cli, project, "--report", "report.json", "--fail-on", "never")
+    said = cli("record", "verify", str(made))
+    assert said.returncode == 0 and "not compared, taken as written: source (commit " in said.stderr
+    monkeypatch.chdir(project)
+    for edit, code in EDITS:
+        statement = json.loads(made.read_text())
+        edit(statement["predicate"])
+        text = canonical(statement) + "\n"
+        (project / f"small.{sha256(text)}.record.json").write_text(text)
+        report = verify_record(f"small.{sha256(text)}.record.json", root=str(project))
+        found = {each.code for each in report.findings if each.severity == "error"}
+        assert (code in found) if code else not found, (code, report.findings)
+    statement = json.loads(made.read_text())
+    statement["predicate"]["verdicts"] = []
+    text = canonical(statement) + "\n"
+    (project / f"small.{sha256(text)}.record.json").write_text(text)
+    report = verify_record(f"small.{sha256(text)}.record.json", root=str(project))
+    assert "1 bound file that no part names: report.json" in report.notes, report.notes
 
 
 def test_it_says_who_what_and_how(cli: Run, project: Path) -> None:

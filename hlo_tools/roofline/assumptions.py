@@ -6,6 +6,7 @@ from ...contracts.target_name import TargetName
 from ..cost import CostLedger
 
 _NAMED = 5
+_COMPLEX = ("c64", "c128")
 AS_SCHEDULED = (
     "as scheduled: kernels run one after the other, collectives and copies beside them until something waits for them; "
     "latencies are not counted"
@@ -28,6 +29,11 @@ def assumptions(target: TargetName | None, cost: CostLedger) -> tuple[str, ...]:
         said.append("a conditional takes its dearest branch")
     if cost.stated_flops:
         said.append(f"{cost.stated_flops:,} FLOPs are what custom kernels state of themselves")
+    if any(dtype in _COMPLEX for dtype in cost.matrix_flops):
+        said.append(
+            "complex products count as XLA counts them, a multiply-add two; in real numbers it is 8: "
+            "they may take four times as long"
+        )
     if cost.not_counted:
         names = ", ".join(f"{name} ({count:,})" for name, count in list(cost.not_counted.items())[:_NAMED])
         more = f" and {len(cost.not_counted) - _NAMED} more" if len(cost.not_counted) > _NAMED else ""
@@ -40,7 +46,7 @@ def assumptions(target: TargetName | None, cost: CostLedger) -> tuple[str, ...]:
 
 def _compute(target: TargetName, cost: CostLedger) -> str:
     text = "compute: matrix products only; elementwise work has no published peak"
-    if any(dtype in ("f32", "f64", "c64") for dtype in cost.matrix_flops):
+    if any(dtype in ("f32", "f64", *_COMPLEX) for dtype in cost.matrix_flops):
         as_what = "one bf16 pass" if target.platform == "tpu" else "TF32"
         text += f"; f32 products are taken to run as {as_what}"
     return text

@@ -131,6 +131,13 @@ def test_what_it_rests_on_is_said() -> None:
     assert all(resource.source.startswith("https://") for resource in bound("tpu:v5e:4x4").resources)
 
 
+@pytest.mark.parametrize("target", ["tpu:v5e:4x4", None])
+def test_products_of_complex_numbers_are_said_to_count_as_xla_counts_them(target: str | None) -> None:
+    assert bound(target, "c64").cost.matrix_flops == {"c64": 2 * 1024**3}
+    assert any("complex" in each for each in bound(target, "c64").assumptions)
+    assert not any("complex" in each for each in bound(target, "f32").assumptions)
+
+
 def test_json_is_plain_and_complete() -> None:
     data = json.loads(json.dumps(bound("tpu:v5e:4x4").as_json()))
     assert data["binding"] == "ICI over ?" and data["bound_seconds"] > 0

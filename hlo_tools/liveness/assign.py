@@ -88,12 +88,17 @@ def _reusing(
 ) -> list[Group]:
     """Puts what fits into memory of results, and of arguments given up for results, while that is idle.
 
-    Returns what is left. The largest first, then by its first instruction in post order, as XLA goes.
+    Returns what is left. The largest first, then by its first instruction in post order, as XLA goes; each into the
+    smallest memory that fits, and of those alike into the one that comes last in that order.
     """
-    open_ = [_Held(held) for held in standing if held[0].live_out]
+
+    def in_turn(group: Group) -> tuple[int, int]:
+        return -group.size, min(post_order[id(value.instruction)] for value in group.values)
+
+    lent = sorted((held for held in standing if held[0].live_out), key=lambda held: in_turn(held[0]), reverse=True)
+    open_ = [_Held(held) for held in lent]
     left = []
-    first = {id(group): min(post_order[id(value.instruction)] for value in group.values) for group in rest}
-    for group in sorted(rest, key=lambda each: (-each.size, first[id(each)])):
+    for group in sorted(rest, key=in_turn):
         for held in open_:
             if held.size >= group.size and held.space == group.space and held.has_room(group, touches):
                 held.add(group)

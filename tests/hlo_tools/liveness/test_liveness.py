@@ -35,6 +35,24 @@ def test_a_value_lives_until_it_is_read_last() -> None:
     assert heap(found) == 2 * KIB
 
 
+@pytest.mark.parametrize(("returned", "besides"), [("%late, %early", 2 * 32), ("%early, %late", KIB + 32)])
+def test_of_the_memory_of_results_what_is_last_in_post_order_is_lent_first(returned: str, besides: int) -> None:
+    """`%a` fits into both results' memory, `%b` into that of `%late` alone, and only where `%a` is not.
+
+    `%s` is on the heap in any case; `%t` where `%b` is read in the memory that it would take.
+    """
+    lines = (
+        f"  %a = {A} reverse(%x), dimensions={{0}}\n  %b = {A} reverse(%a), dimensions={{0}}\n"
+        "  %s = f32[8] slice(%a), slice={[0:8]}\n"
+        f"  %early = {A} reverse(%x), dimensions={{0}}\n"
+        "  %t = f32[8] slice(%b), slice={[0:8]}\n  %q = f32[8] add(%s, %t)\n"
+        "  %late = f32[32,8] broadcast(%q), dimensions={1}\n"
+    )
+    shapes = f"({A}, f32[32,8])" if returned.startswith("%early") else f"(f32[32,8], {A})"
+    found = ledger(X + lines + f"  ROOT %r = {shapes} tuple({returned})", result=shapes)
+    assert heap(found) == besides
+
+
 def test_an_elementwise_operation_is_done_in_place() -> None:
     lines = f"  %a = {A} reverse(%x), dimensions={{0}}\n  %b = {A} negate(%a)\n  %c = {A} tanh(%b)\n"
     after = "  %n = f32[8] slice(%c), slice={[0:8]}\n  ROOT %d = f32[8] reverse(%n), dimensions={0}"

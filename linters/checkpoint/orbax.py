@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
+from .blosc import blosc_cut
 from .facts import Hole, Item, Leaf
 from .folder import Folder
 from .metadata import parse, quoted, wrong
 from .ocdbt import MANIFEST, read_ocdbt
 from .stored import Extent, plain
 from .zarr import NAMES, ZarrArray, index_cut, read_zarr
-from .zstd import cut
+from .zstd import zstd_cut
 
 METADATA = "_METADATA"
 _STRINGS = "_strings.json"
 _AGGREGATE = "checkpoint"
 """What held the tree before 2023."""
 _ARRAYS = tuple(f"/{name}" for name in NAMES.values())
+_FRAMES = {"zstd": zstd_cut, "blosc": blosc_cut}
+"""Compressors that write beside the bytes how many there are."""
 _V2_KEY = re.compile(r"(?P<array>.*)/(?P<chunk>\.zarray|\d+(?:[./]\d+)*)", re.DOTALL)
 _V3_KEY = re.compile(r"(?P<array>.*)/(?P<chunk>zarr\.json|c(?:[./]\d+)*)", re.DOTALL)
 
@@ -89,9 +93,18 @@ def _tree(
         try:
             keys = [str(key["key"]) for key in entry["key_metadata"]]
             value = entry["value_metadata"]
-            kind, skipped = value["value_type"], value.get("skip_deserialize", False)
-        except (TypeError, KeyError, AttributeError):
+            kind, skipped = value["value_type"], value["skip_deserialize"]
+            types = {key["key_type"] for key in entry["key_metadata"]}
+        except KeyError as error:
+            wrong(
+                folder, path, f"the entry {quoted(name)} has no `{error.args[0]}`, without which Orbax does not read it"
+            )
+        except TypeError:
             wrong(folder, path, f"the entry {quoted(name)} has no keys or no type")
+        if not types <= {1, 2}:
+            wrong(
+                folder, path, f"the entry {quoted(name)} has keys that are neither of a list (1) nor of a mapping (2)"
+            )
         yield keys, "empty" if skipped or kind == "None" else "text" if kind == "string" else "array"
 
 
@@ -151,6 +164,7 @@ class _Reader:
             return "0 B are stored"
         if array.inner:
             return index_cut(extent, array.inner, self.folder)
-        if array.version == 2 and array.compressor == "zstd" and extent.inline is None and extent.offset == 0:
-            return cut(self.folder, extent.file, extent.length)
-        return None
+        frame = _FRAMES.get(array.compressor or "")
+        if frame is None:
+            return None
+        return frame(partial(extent.part, self.folder), extent.length, array.decoded_bytes)

@@ -28,6 +28,13 @@ class Extent:
             return f"{self.file} has {size:,} of at least {self.offset + self.length:,} B"
         return None
 
+    def part(self, folder: Folder, start: int, length: int) -> bytes:
+        """So many bytes from `start` on; fewer where they end before."""
+        length = max(0, min(length, self.length - start))
+        if self.inline is not None:
+            return self.inline[start : start + length]
+        return folder.read_range(self.file, self.offset + start, length)
+
     def read(self, folder: Folder, start: int = 0) -> bytes:
         """The bytes from `start` on; there must be few."""
         if self.inline is not None:

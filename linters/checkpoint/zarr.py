@@ -16,6 +16,13 @@ from .metadata import parse, quoted, sizes, wrong
 from .stored import Extent
 
 NAMES = {2: ".zarray", 3: "zarr.json"}
+_REQUIRED = {
+    2: ("shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters"),
+    3: ("node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"),
+}
+"""Keys that an array has by the specification, beside `zarr_format`."""
+_COMPRESSORS = ("blosc", "bz2", "gzip", "lz4", "lzma", "zlib", "zstd")
+"""Of TensorStore and of numcodecs."""
 _V2 = re.compile(r"[<>|=]?([biufc])(\d+)")
 _LETTERS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 _NAME = re.compile(r"(?:bool|u?int\d+|b?float\d+(?:_[a-z0-9]+)?|complex\d+)")
@@ -38,6 +45,8 @@ class ZarrArray:
     compressor: str | None = None
     dense: bool = False
     """Whether chunks that hold only the fill value are stored too: there is none to compare with."""
+    decoded_bytes: int | None = None
+    """What each chunk takes once it is decompressed; None where the metadata does not tell."""
     inner: int = 0
     """Parts in each chunk, where an index at its end says where they lie; 0 where there is none."""
 
@@ -87,29 +96,36 @@ def read_zarr(folder: Folder, path: str, text: bytes, version: int) -> ZarrArray
     data = parse(folder, path, text)
     if data.get("zarr_format") != version:
         wrong(folder, path, f"`zarr_format` is {quoted(data.get('zarr_format'))}, not {version}")
+    absent = [key for key in _REQUIRED[version] if key not in data]
+    if absent:
+        wrong(folder, path, f"has no `{absent[0]}`, without which no reader opens it")
     shape = sizes(folder, path, "shape", data.get("shape"))
     if version == 2:
         dtype, item = _v2_dtype(folder, path, data.get("dtype"))
         chunks = sizes(folder, path, "chunks", data.get("chunks"))
         separator = data.get("dimension_separator", ".")
-        compressor = data.get("compressor")
-        raw = compressor is None and not data.get("filters")
-        compressor = compressor.get("id") if isinstance(compressor, dict) else None
+        compressor, filtered = _v2_coding(folder, path, data)
+        raw = compressor is None and not filtered
+        known = not filtered
         inner, dense = 0, data.get("fill_value") is None
     else:
         dtype, item = _v3_dtype(folder, path, data.get("data_type"))
         grid = _part(folder, path, data, "chunk_grid", "regular")
         chunks = sizes(folder, path, "chunk_shape", grid.get("chunk_shape"))
         separator = _part(folder, path, data, "chunk_key_encoding", "default").get("separator", "/")
-        compressor = None
+        if data["node_type"] != "array":
+            wrong(folder, path, f"`node_type` is {quoted(data['node_type'])}, not array")
+        names = _codecs(folder, path, data["codecs"])
         inner, dense = _inner(folder, path, data, chunks), False
-        raw = [codec.get("name") for codec in data.get("codecs", []) if isinstance(codec, dict)] == ["bytes"]
+        raw, known = names == ["bytes"], names == ["bytes", "zstd"]
+        compressor = "zstd" if known else None
     if len(chunks) != len(shape) or 0 in chunks:
         wrong(folder, path, f"chunks of {list(chunks)} cannot cut an array of {list(shape)}")
     if separator not in (".", "/"):
         wrong(folder, path, f"the separator of chunks is {quoted(separator)}, not `.` or `/`")
     raw_bytes = prod(chunks) * item if raw and item is not None else None
-    return ZarrArray(shape, dtype, chunks, separator, version, raw_bytes, compressor, dense, inner)
+    decoded = prod(chunks) * item if known and item is not None else None
+    return ZarrArray(shape, dtype, chunks, separator, version, raw_bytes, compressor, dense, decoded, inner)
 
 
 def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:
@@ -129,6 +145,31 @@ def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:
         if offset + size > data and (offset, size) != (_NOTHING, _NOTHING):
             return "its index, the last of its bytes, places parts behind its end"
     return None
+
+
+def _v2_coding(folder: Folder, path: str, data: dict[str, Any]) -> tuple[str | None, bool]:
+    """The compressor, and whether filters come before it. Raises ContractLintError for what no reader knows."""
+    compressor, filters, order, fill = (data[key] for key in ("compressor", "filters", "order", "fill_value"))
+    if compressor is not None:
+        compressor = compressor.get("id") if isinstance(compressor, dict) else None
+        if not isinstance(compressor, str) or compressor not in _COMPRESSORS:
+            known = ", ".join(_COMPRESSORS)
+            wrong(folder, path, f"`compressor` is {quoted(data['compressor'])}; known are {known}, and null")
+    named = isinstance(filters, list) and all(isinstance(each, dict) and "id" in each for each in filters)
+    if filters is not None and not named:
+        wrong(folder, path, f"`filters` is {quoted(filters)}, not a list of objects with an `id`, nor null")
+    if order not in ("C", "F"):
+        wrong(folder, path, f"`order` is {quoted(order)}, not C or F")
+    if isinstance(fill, dict) or (isinstance(fill, str) and not fill):
+        wrong(folder, path, f"`fill_value` is {quoted(fill)}, not a value")
+    return compressor, bool(filters)
+
+
+def _codecs(folder: Folder, path: str, value: Any) -> list[Any]:
+    """The names of the codecs, as they follow each other."""
+    if not isinstance(value, list) or not value or not all(isinstance(each, dict) and "name" in each for each in value):
+        wrong(folder, path, f"`codecs` is {quoted(value)}, not a list of objects with a `name`")
+    return [each["name"] for each in value]
 
 
 def _inner(folder: Folder, path: str, data: dict[str, Any], chunks: tuple[int, ...]) -> int:
@@ -167,7 +208,7 @@ def _v2_dtype(folder: Folder, path: str, value: Any) -> tuple[str, int | None]:
             item = int(match[2])
             return "bool" if match[1] == "b" else f"{_LETTERS[match[1]]}{8 * item}", item
         if _NAME.fullmatch(value):
-            return value, 2 if value == "bfloat16" else None
+            return value, 2 if value == "bfloat16" else 1 if value.startswith("float8_") else None
     wrong(folder, path, f"`dtype` is {quoted(value)}, not a dtype of numbers")
 
 

@@ -28,6 +28,8 @@ ZARR = {
 REGULAR = {"name": "regular", "configuration": {"chunk_shape": [2]}}
 ZARR3 = {
     "zarr_format": 3,
+    "node_type": "array",
+    "fill_value": 0,
     "shape": [4],
     "data_type": "float32",
     "chunk_grid": REGULAR,
@@ -126,6 +128,11 @@ def test_links_beside_steps(saved: Path) -> None:
         ("_METADATA", '{"tree_metadata": []}', "has no `tree_metadata`"),
         ("_METADATA", '{"tree_metadata": {"x": 3}}', 'the entry "x" has no keys or no type'),
         ("_METADATA", '{"tree_metadata": {"x": {"key_metadata": 3}}}', 'the entry "x" has no keys or no type'),
+        ("_METADATA", json.dumps(tree(("a",))).replace("key_type", "key_typ"), "has no `key_type`"),
+        ("_METADATA", json.dumps(tree(("a",))).replace('"key"', '"kee"'), "has no `key`"),
+        ("_METADATA", json.dumps(tree(("a",))).replace("skip_deserialize", "skip"), "has no `skip_deserialize`"),
+        ("_METADATA", json.dumps(tree(("a",))).replace("value_type", "type"), "has no `value_type`"),
+        ("_METADATA", json.dumps(tree(("a",))).replace('"key_type": 2', '"key_type": 7'), "neither of a list (1) nor"),
         ("_CHECKPOINT_METADATA", "nul", "step/_CHECKPOINT_METADATA:1:1: is no JSON"),
     ],
 )
@@ -150,6 +157,15 @@ def test_metadata_that_is_damaged(saved: Path, file: str, text: str, said: str) 
         ({"chunks": [2, 2]}, "chunks of [2, 2] cannot cut an array of [4]"),
         ({"dimension_separator": "../"}, 'the separator of chunks is "../"'),
         ({"zarr_format": 9}, "`zarr_format` is 9, not 2"),
+        ({"compressor": {"id": "zst"}}, '`compressor` is {"id": "zst"}; known are blosc, bz2, gzip'),
+        ({"compressor": {"ld": "zstd"}}, '`compressor` is {"ld": "zstd"}; known are'),
+        ({"compressor": {"id": ["zstd"]}}, '`compressor` is {"id": ["zstd"]}; known are'),
+        ({"compressor": "zstd"}, '`compressor` is "zstd"; known are'),
+        ({"filters": {}}, "`filters` is {}, not a list of objects"),
+        ({"filters": [{"ld": "delta"}]}, "not a list of objects with an `id`"),
+        ({"order": "A"}, '`order` is "A", not C or F'),
+        ({"order": None}, "`order` is null, not C or F"),
+        ({"fill_value": {}}, "`fill_value` is {}, not a value"),
     ],
 )
 def test_arrays_that_cannot_be(saved: Path, change: dict[str, Any], said: str) -> None:
@@ -157,9 +173,51 @@ def test_arrays_that_cannot_be(saved: Path, change: dict[str, Any], said: str) -
     assert said in refused(saved)
 
 
+@pytest.mark.parametrize("key", ["shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters"])
+def test_a_key_that_every_array_has(saved: Path, key: str) -> None:
+    """A misspelt one is a missing one; further ones are left alone."""
+    spelt = {f"{name}_" if name == key else name: value for name, value in ZARR.items()}
+    (saved / "a/.zarray").write_text(json.dumps(spelt))
+    assert f"step/a/.zarray: has no `{key}`" in refused(saved)
+    (saved / "a/.zarray").write_text(json.dumps(ZARR | spelt))
+    assert judge_checkpoint(CheckpointEvidence(read_checkpoint(saved))) == []
+
+
+def _zstd(size: int) -> bytes:
+    """A frame of one run of zeros, by hand: the size in one byte, in two, or in four."""
+    content = (size, 1) if size < 256 else (size - 256, 2) if size < 65_792 else (size, 4)
+    descriptor = {1: 0x20, 2: 0x60, 4: 0xA0}[content[1]]
+    return b"\x28\xb5\x2f\xfd" + bytes([descriptor]) + content[0].to_bytes(content[1], "little") + b"\x03\0\0\0"
+
+
+def _blosc(size: int) -> bytes:
+    return bytes([2, 1, 0, 4]) + b"".join(number.to_bytes(4, "little") for number in (size, size, 20)) + bytes(4)
+
+
+@pytest.mark.parametrize("elements", [2, 64, 100, 1 << 20])
+@pytest.mark.parametrize(("name", "frame"), [("zstd", _zstd), ("blosc", _blosc)])
+def test_a_chunk_of_another_size(saved: Path, name: str, frame: Callable[[int], bytes], elements: int) -> None:
+    """That of another array, or of the same one before somebody changed its dtype."""
+    coded = ZARR | {"compressor": {"id": name}, "shape": [2 * elements], "chunks": [elements]}
+    (saved / "a/.zarray").write_text(json.dumps(coded))
+    for chunk in ("0", "1"):
+        (saved / "a" / chunk).write_bytes(frame(4 * elements))
+    assert read_checkpoint(saved).items[0].holes == ()
+    (saved / "a/1").write_bytes(frame(4 * elements + 4))
+    (hole,) = read_checkpoint(saved).items[0].holes
+    said = f"chunk 1: holds {4 * elements + 4:,} B once it is decompressed, {4 * elements:,} are needed"
+    assert (hole.kind, hole.what) == ("cut", said)
+    (saved / "a/1").write_bytes(frame(4 * elements))
+    (saved / "a/.zarray").write_text(json.dumps(coded | {"dtype": "<f2"}))
+    assert [hole.kind for hole in read_checkpoint(saved).items[0].holes] == ["cut", "cut"]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        ({"node_type": "group"}, '`node_type` is "group", not array'),
+        ({"codecs": None}, "`codecs` is null, not a list of objects"),
+        ({"codecs": []}, "`codecs` is [], not a list of objects"),
         ({"data_type": "string"}, '`data_type` is "string", not a dtype of numbers'),
         ({"data_type": {"name": "x"}}, "not a dtype of numbers"),
         ({"chunk_grid": None}, "`chunk_grid` is null, not regular"),

@@ -161,6 +161,12 @@ def test_a_shard_of_a_database_is_cut_or_gone(
         ("zarr", "params.layers.w/3.0", _cut, "chunk 3.0: "),
         ("zarr", "params.layers.w/3.0", lambda path: path.write_bytes(b""), "chunk 3.0: 0 B are stored"),
         ("zarr", "params.layers.w/3.0", lambda path: path.write_bytes(b"x" * 99), "is no Zstandard frame"),
+        (
+            "zarr",
+            "params.layers.w/3.0",
+            lambda path: shutil.copy(path.parent.parent / "step/0", path),
+            "holds 4 B once",
+        ),
         ("zarr", "params.embed/.zarray", Path.unlink, "no array is stored"),
         ("zarr3", "params.embed/c/1/2", Path.unlink, "1 of 8 chunks are not stored (first: c/1/2)"),
         ("zarr3", "step/c", Path.unlink, "1 of 1 chunks are not stored (first: c)"),

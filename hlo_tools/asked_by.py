@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..contracts.manifest import Frame
 from .instruction import Instruction
 
 # Primitives that only say where a value lies; the program keeps each as a copy of that name.
@@ -36,8 +37,19 @@ _SAME_VALUE = _FORMS | {"convert", "transpose"}
 _MAX_STEPS = 16
 
 
-def beside(collective: Instruction, tells: Callable[[Instruction], bool]) -> Instruction | None:
-    """The nearest maker of the value that a collective moves, or else reader of it, that tells something."""
+def frames_beside(collective: Instruction) -> list[Frame]:
+    """The frames of the nearest maker of the value that a collective moves, or else reader of it, that has any."""
+    found = _beside(collective, lambda each: bool(each.frames))
+    return found.frames if found is not None else []
+
+
+def scope_beside(collective: Instruction) -> str:
+    """The scope of the nearest maker or reader that has one."""
+    found = _beside(collective, lambda each: bool(each.op_name))
+    return found.op_name if found is not None else ""
+
+
+def _beside(collective: Instruction, tells: Callable[[Instruction], bool]) -> Instruction | None:
     return _first(collective, tells, _maker) or _first(collective, tells, _first_reader)
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..contracts.manifest import Frame, MeshFact
-from .asked_by import AskedBy, beside
+from .asked_by import AskedBy, frames_beside, scope_beside
 from .async_fusions import mark, without_copies
 from .flow import WRAPPERS
 from .frames import user_frame
@@ -267,19 +267,10 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
         run = runs.of(instruction.computation)
         carrier = called_async.get(instruction.computation.name)
         frames = asked_by.of(instruction).frames or (carrier.frames if carrier else [])
-        if (
-            tells
-            and not frames
-            and (told := beside(carrier or instruction, lambda each: bool(each.frames))) is not None
-        ):
-            frames = told.frames
         scope = instruction.op_name or (carrier.op_name if carrier else "")
-        if (
-            tells
-            and not scope
-            and (told := beside(carrier or instruction, lambda each: bool(each.op_name))) is not None
-        ):
-            scope = told.op_name
+        if tells:
+            frames = frames or frames_beside(carrier or instruction)
+            scope = scope or scope_beside(carrier or instruction)
         place = user_frame(frames)
         rows.append(
             Collective(

@@ -46,6 +46,10 @@ class ResumeEvidence:
         """What the run that never stopped saw of a step."""
         return next((seen for seen in self.facts.unbroken.seen if seen.step == step), None)
 
+    def step_with(self, name: str, value: str | None) -> int | None:
+        """The first step of the run that never stopped that saw this value: what a resumed run went back to."""
+        return next((seen.step for seen in self.facts.unbroken.seen if seen.values.get(name) == value), None)
+
     def first_difference(self, *names: str) -> tuple[str, StepSeen, StepSeen, str] | None:
         """The first value of these names that a resumed run saw otherwise: which resume, both steps, the name."""
         for which, leg in self.resumed():

@@ -41,7 +41,7 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
         return
     which, before, seen, _ = different
     now = seen.values.get(BATCH)
-    like = next((each.step for each in evidence.facts.unbroken.seen if each.values.get(BATCH) == now), None)
+    like = evidence.step_with(BATCH, now)
     said = f"the batch of step {like:,}" if like is not None else "a batch that the run that never stopped has not seen"
     yield evidence.finding(
         RULE,

@@ -38,7 +38,7 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
         return
     which, before, seen, _ = different
     now = seen.values.get(RNG)
-    like = next((each.step for each in evidence.facts.unbroken.seen if each.values.get(RNG) == now), None)
+    like = evidence.step_with(RNG, now)
     said = f"draws from the keys of step {like:,}" if like is not None else "draws from other keys"
     yield evidence.finding(
         RULE,

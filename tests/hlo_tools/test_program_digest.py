@@ -16,9 +16,10 @@ StackFrames
 
 ENTRY %main (p: f32[4]) -> f32[4] {
   %p = f32[4]{0} parameter(0), metadata={op_name="x[\\"}{\\"]"}
-  ROOT %add = f32[4]{0} add(%p, %p), metadata={op_name="jit(f)/add" source_file="/a/b.py" source_line=3}, backend_config={"a":"b"}
+  ROOT %add = f32[4]{0} add(%p, %p), metadata={op_name="jit(f)/add" source_file="/a/b.py" source_line=3}, \
+backend_config={"a":"b"}
 }
-"""  # noqa: E501
+"""
 
 
 def test_places_do_not_count_and_the_rest_does() -> None:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import pytest
 from contract_lint.plugins.pipeline.convert import convert as convert_module
@@ -160,8 +161,8 @@ def test_nothing_is_replaced_and_nothing_left_half_done(
     assert done.returncode == 2 and "is not whole" in done.stderr
     first.write_bytes(whole)
 
-    def flipped(folder: Path, leaves: object, read: Callable[[str], object], shown: str) -> None:
-        orbax.write_orbax(folder, leaves, read, shown)  # type: ignore[arg-type]
+    def flipped(folder: Path, *given: Any) -> None:
+        orbax.write_orbax(folder, *given)
         path = folder / "opt.mu/0"
         path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:])
 

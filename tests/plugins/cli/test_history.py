@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def project(cli: Run, tmp_path: Path, contract_text: str) -> Path:
     return tmp_path
 
 
-def rows(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
+def rows(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["records"]
 
@@ -38,8 +39,8 @@ def test_all_records_are_listed_with_percentiles_and_the_rules_they_break(cli: R
     found = rows(cli("history", "list", "--format", "json"))
     assert [each["name"] for each in found].count("small") == 2 and len(found) == 3
     (odd,) = (each for each in found if each["name"] != "small")
-    assert {"EXP604", "EXP606", "EXP607", "EXP608"} == set(odd["findings"])  # type: ignore[call-overload]
-    (low,) = (each["metrics"]["seconds"] for each in found if each["metrics"].get("loss", {}).get("last") == 1.5)  # type: ignore[attr-defined]
+    assert {"EXP604", "EXP606", "EXP607", "EXP608"} == set(odd["findings"])
+    (low,) = (each["metrics"]["seconds"] for each in found if each["metrics"].get("loss", {}).get("last") == 1.5)
     seen = [low[name] for name in ("mean", "p50", "p90", "p99")]
     assert seen == pytest.approx([5.05, 5.0, 9.0, 9.9])
     for columns in (80, 120):

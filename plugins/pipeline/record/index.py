@@ -141,7 +141,7 @@ class History:
                     "metrics": {
                         name: Metric.model_validate(each) for name, each in json.loads(found["metrics"]).items()
                     },
-                }  # type: ignore[arg-type]
+                }
             )
         except (ValueError, TypeError, AttributeError) as error:
             raise self._broken(error) from error

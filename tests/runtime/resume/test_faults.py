@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,8 +44,8 @@ def whole(folder: Path, step: int) -> bool:
     return True
 
 
-def codes(folder: Path, **options: object) -> set[str]:
-    return {finding.code for finding in check_checkpoint(str(folder), **options).findings}  # pyright: ignore
+def codes(folder: Path, **options: Any) -> set[str]:
+    return {finding.code for finding in check_checkpoint(str(folder), **options).findings}
 
 
 @pytest.mark.slow

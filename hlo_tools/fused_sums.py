@@ -14,6 +14,7 @@ from .instruction import Instruction
 from .module import HloModule
 from .only_sliced import is_only_sliced
 from .replica_groups import Groups
+from .taken import SLICES
 from .transfers import Transfer
 
 
@@ -29,12 +30,15 @@ class FusedSums:
         """The transfer itself, or that of a reduce-scatter for a sum which its own fusion slices."""
         if moved.kind != "all-reduce" or size < 2 or instruction.computation is self._module.entry:
             return moved
-        numbers = range(len(moved.parts)) if len(moved.parts) > 1 else [None]
-        if not all(is_only_sliced(self._flow, instruction, groups, size, number, inside=True) for number in numbers):
+        if SLICES.isdisjoint(instruction.computation.opcodes()):
             return moved
+        # Asked first: following a value through the body of a loop takes far longer than a look at all fusions.
         if self._fused is None:
             self._fused = fused_computations(self._module)
         if instruction.computation.name not in self._fused:
+            return moved
+        numbers = range(len(moved.parts)) if len(moved.parts) > 1 else [None]
+        if not all(is_only_sliced(self._flow, instruction, groups, size, number, inside=True) for number in numbers):
             return moved
         parts = tuple(replace(part, result_bytes=part.result_bytes // size) for part in moved.parts)
         return replace(moved, kind="reduce-scatter", parts=parts, ratio=size)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from sys import intern
 
 from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
@@ -50,9 +49,7 @@ class Computation:
         self._by_name: dict[str, Instruction] = {}
         self._made: dict[str, Instruction] = {}
         self._single: dict[int, Instruction] = {}
-        # Read at once, with the rest of the index: hundreds of thousands of small lists made later, one computation at
-        # a time, would have Python's cycle collector look at the whole program again and again.
-        self._opcodes: list[str] | None = None if indexed is None else [intern(line[3]) for line in indexed.lines]
+        self._opcodes: list[str] | None = None if indexed is None else indexed.opcodes
         self._positions: dict[str, int] | None = None
         self._users: dict[int, list[Instruction]] | None = None
         self._root: Instruction | None = None
@@ -75,7 +72,7 @@ class Computation:
             return self.instructions[position]
         made = self._single.get(position)
         if made is None:
-            line = self._indexed.lines[position]
+            line = self._indexed.line(position)
             name, opcode = line.group(2, 3)
             span = (line.end(2) + 3, line.end(3) + 1, line.end())
             made = self._single[position] = Instruction(self, name, opcode, position, span=span)
@@ -84,10 +81,8 @@ class Computation:
     @property
     def root(self) -> Instruction:
         """The result. Raises ContractLintError for a computation without instructions."""
-        if self._root is None and self._instructions is None and self._indexed is not None and self._indexed.lines:
-            lines = self._indexed.lines
-            marked = (place for place in range(len(lines) - 1, -1, -1) if lines[place][1])
-            self._root = self.instruction_at(next(marked, len(lines) - 1))
+        if self._root is None and self._instructions is None and self._indexed is not None and self._indexed.begins:
+            self._root = self.instruction_at(self._indexed.root())
         if self._root is None:
             _ = self.instructions
         if self._root is None:
@@ -114,7 +109,7 @@ class Computation:
         return Location(self.module.path) if self.module.path else None
 
     def __len__(self) -> int:
-        return len(self._indexed.lines) if self._instructions is None and self._indexed else len(self.instructions)
+        return len(self._indexed.begins) if self._instructions is None and self._indexed else len(self.instructions)
 
     def __iter__(self) -> Iterator[Instruction]:
         return iter(self.instructions)
@@ -129,7 +124,7 @@ class Computation:
                 self._read()
             return self._by_name.get(name)
         if self._positions is None:
-            self._positions = {line[2]: position for position, line in enumerate(self._indexed.lines)}
+            self._positions = {name: position for position, name in enumerate(self._indexed.names())}
         position = self._positions.get(name)
         return None if position is None else self.instruction_at(position)
 
@@ -182,11 +177,10 @@ class Computation:
         return base
 
     def _read(self) -> None:
-        lines = self._indexed.lines if self._indexed else []
-        self._instructions = tuple([self.instruction_at(position) for position in range(len(lines))])
-        if self._root is None and lines:
-            marked = (place for place in range(len(lines) - 1, -1, -1) if lines[place][1])
-            self._root = self._instructions[next(marked, len(lines) - 1)]
+        count = len(self._indexed.begins) if self._indexed else 0
+        self._instructions = tuple([self.instruction_at(position) for position in range(count)])
+        if self._root is None and self._indexed and count:
+            self._root = self._instructions[self._indexed.root()]
 
 
 class HloModule:
@@ -240,7 +234,7 @@ class HloModule:
             if indexed.is_entry:
                 entry = computations[-1]
         module.fill(computations, entry)
-        if not any(indexed.lines for indexed in index.computations):
+        if not any(indexed.begins for indexed in index.computations):
             raise ContractLintError(f"HloModule {module.name!r} has no instructions", Location(path, 1, 1))
         return module
 

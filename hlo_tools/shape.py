@@ -31,6 +31,8 @@ _PARENTHESISED = re.compile(r"([A-Z#*][A-Z]*)((?:\([^()]*\))+)")
 _PLAIN_ORDER = re.compile(r"\d{1,3}(?:,\d{1,3})*")
 _MAX_DIGITS = 19
 _MAX_RANK = 256
+# A program has few array shapes and prints each many times; long tuples it prints once.
+_MAX_KNOWN = 120
 _MAX_DEPTH = 256
 
 
@@ -360,7 +362,14 @@ def optional_shape(text: str) -> Shape | None:
 
 def parse_shape(text: str) -> Shape:
     """The shape printed in `text`, all of it. ContractLintError otherwise. Shapes are shared: do not change them."""
+    return _known(text) if len(text) < _MAX_KNOWN else _whole(text)
+
+
+def _whole(text: str) -> Shape:
     shape, end = scan_shape(text, _SKIP.match(text).end())  # type: ignore[union-attr]
     if _SKIP.match(text, end).end() != len(text):  # type: ignore[union-attr]
         raise ContractLintError(f"more than one shape: {text[:80]!r}")
     return shape
+
+
+_known = lru_cache(maxsize=4096)(_whole)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from sys import intern
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
@@ -27,6 +28,8 @@ _LINE = re.compile(
 )
 INSTRUCTION, COMPUTATION, END = 3, 5, 6
 
+_NAMES = re.compile(r"\n[ \t\n]*+(?:ROOT )?+%?+([A-Za-z0-9_.\-]++) = ")
+
 _NESTED = re.compile(r"(?:\(|, )(?:[a-z][a-z0-9]*+\[[^\s()\]]*+\](?:\{[^\s}]*+\})?+ )?+[a-z][a-z0-9\-]*+\((?!\*)")
 # Longer texts come from a compiler, which writes neither comments at the end of a line nor nested operands.
 _SHORT = 1 << 18
@@ -40,13 +43,34 @@ _COMMA = re.compile(r"\s*+,\s*+(?=[A-Za-z_])")
 
 @dataclass(slots=True)
 class IndexedComputation:
-    """One computation: its header line and the match of every instruction line (groups as in `_LINE`)."""
+    """One computation: its header line, where each instruction line begins, and the opcode on it.
+
+    A line is matched once more when its instruction is wanted: a match kept for each of the millions of lines of a
+    long text is memory that takes longer to get than the few wanted ones take to find again.
+    """
 
     name: str
     is_entry: bool
     header: re.Match[str]
-    lines: list[re.Match[str]] = field(default_factory=list)
-    end: str = ""
+    begins: list[int] = field(default_factory=list)
+    opcodes: list[str] = field(default_factory=list)
+
+    def line(self, position: int) -> re.Match[str]:
+        """The instruction line at that place in the computation; groups as in `_LINE`."""
+        found = _LINE.match(self.header.string, self.begins[position])
+        assert found is not None
+        return found
+
+    def root(self) -> int:
+        """The place of the line marked ROOT, the last one where none is."""
+        last = len(self.begins) - 1
+        return next((position for position in range(last, -1, -1) if self.line(position)[1]), last)
+
+    def names(self) -> list[str]:
+        """The name of each instruction, `%` left out."""
+        if not self.begins:
+            return []
+        return _NAMES.findall(self.header.string, self.begins[0], self.line(-1).end())
 
 
 @dataclass(slots=True)
@@ -131,28 +155,30 @@ def scan_lines(text: str, start: int) -> list[IndexedComputation] | None:
     """The computations of a text that has one instruction to a line; None where it is laid out otherwise."""
     computations: list[IndexedComputation] = []
     current: IndexedComputation | None = None
-    append: Callable[[re.Match[str]], None] | None = None
+    begin: Callable[[int], None] | None = None
+    opcode: Callable[[str], object] = str
     end = start
     for match in _LINE.finditer(text, start):
         kind = match.lastindex
-        if match.start() != end:
+        at, stop = match.span()
+        if at != end:
             break
-        end = match.end()
+        end = stop
         if kind == INSTRUCTION:
-            if append is None:
+            if begin is None:
                 return None
-            append(match)
+            begin(at)
+            opcode(intern(match[3]))
         elif kind == COMPUTATION:
             if current is not None:
                 return None
             current = IndexedComputation(match[5], match[4] is not None, match)
             computations.append(current)
-            append = current.lines.append
+            begin, opcode = current.begins.append, current.opcodes.append
         elif kind == END:
             if current is None:
                 return None
-            current.end = match[0]
-            current, append = None, None
+            current, begin = None, None
     if end != len(text):
         if text.find("\n", end + 1) < 0 and current is not None:
             raise _truncated(text, current)

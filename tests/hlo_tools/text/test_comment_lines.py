@@ -27,7 +27,7 @@ def places(text: str) -> list[tuple[str, tuple[int, int]]]:
     return [
         (line[0].split("=")[0].strip(), found.place(line.start(0)))
         for computation in found.computations
-        for line in computation.lines
+        for line in map(computation.line, range(len(computation.begins)))
     ]
 
 
@@ -39,7 +39,7 @@ def test_a_long_text_is_read_as_a_short_one(text: str, monkeypatch: pytest.Monke
     read = index_text(text)
     lines = text.split("\n")
     for computation in read.computations:
-        for line in computation.lines:
+        for line in map(computation.line, range(len(computation.begins))):
             row, _ = read.place(line.end())
             assert line[0].strip() == lines[row - 1].strip()
 

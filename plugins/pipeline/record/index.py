@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +78,9 @@ class History:
     def __init__(self, path: Path | None) -> None:
         """`path` None: in memory."""
         self._place = Location(path.as_posix() if path is not None else ":memory:")
+        if path is not None and path.is_symlink():
+            help = "links are not followed: name what it points to with --db"
+            raise ContractLintError("is a symbolic link", self._place, help)
         try:
             self._database = sqlite3.connect(path if path is not None else ":memory:", timeout=10)
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
@@ -122,10 +125,10 @@ class History:
             for each in self._select(f"SELECT {', '.join(_COLUMNS)} FROM records ORDER BY created, digest")
         ]
 
-    def _select(self, query: str) -> Iterator[tuple[str, ...]]:
+    def _select(self, query: str) -> list[tuple[str, ...]]:
         try:
             with closing(self._database.execute(query)) as found:
-                yield from found.fetchall()
+                return found.fetchall()
         except sqlite3.Error as error:
             raise self._broken(error) from error
 

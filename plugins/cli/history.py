@@ -17,15 +17,20 @@ format_option = click.option(
 )
 
 
-@click.group("history", invoke_without_command=True)
-@click.pass_context
-def command(ctx: click.Context) -> None:
-    """The records of this project, oldest first: `list` (as without a word), `compare`, `plot`.
+class _Listing(click.Group):
+    """A group that lists where no word says otherwise: `history --name x` is `history list --name x`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        bare = not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names)
+        return super().parse_args(ctx, ["list", *args] if bare else args)
+
+
+@click.group("history", cls=_Listing)
+def command() -> None:
+    """The records of this project, oldest first: `list` (as without a word, with its options), `compare`, `plot`.
 
     They are kept in .contract-lint/records by `verify`, `train` and `record create`; an SQLite index lies beside them.
     """
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(list_records)
 
 
 @command.command("list", short_help="One line a record.")
@@ -36,12 +41,7 @@ def command(ctx: click.Context) -> None:
 @cache_dir_option
 @output_option
 def list_records(
-    last: int = 40,
-    name: str | None = None,
-    db: str | None = None,
-    form: str = "text",
-    cache_dir: str | None = None,
-    output: str | None = None,
+    last: int, name: str | None, db: str | None, form: str, cache_dir: str | None, output: str | None
 ) -> None:
     """Each record with its verdict, the rules on records that it breaks, its loss and the time of a step: mean and
     percentiles."""

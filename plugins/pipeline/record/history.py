@@ -12,12 +12,13 @@ from typing import Any
 
 from ....contracts.errors import ContractLintError
 from ....contracts.record import Metric, Record, digest_in, flat
+from ....contracts.record_file import parse_record
 from ....linters.record.evidence import RecordEvidence
 from ....linters.record.judge import judge_record
 from ....runtime.cache_places import cache_places
 from .diff import FIGURES, told
 from .index import History, Row, row_of
-from .place import RECORDS, find, listed, read_record, shown_path
+from .place import RECORDS, find, listed, read_record, record_data, shown_path
 
 DATABASE = "history.sqlite"
 
@@ -57,22 +58,31 @@ def history(
     """
     files = {digest: path for path in listed(Path.cwd().resolve(), cache_dir) if (digest := digest_in(path.name))}
     with closing(_opened(database, cache_dir)) as index:
-        known, unread = index.known(), []
-        new: list[Row] = []
+        known, unread = {row.digest: row for row in index.rows()}, []
+        found: list[Row] = []
         for digest, path in files.items():
-            if digest in known:
-                continue
             try:
-                record = read_record(path)
+                found.append(_row(path, digest, known.get(digest)))
             except ContractLintError as error:
                 unread.append(str(error).splitlines()[0])
-                continue
-            evidence = RecordEvidence(shown_path(path), digest, digest, record)
-            new.append(row_of(record, path.name, [each.code for each in judge_record(evidence)]))
-        index.add(new)
-        index.keep(files)
-        rows = [row for row in index.rows() if name is None or fnmatch.fnmatchcase(row.name, name)]
+        there = {row.digest for row in found}
+        gone = [digest for digest in index.digests() if digest not in there]
+        new = [row for row in found if known.get(row.digest) is not row]
+        if gone or new:
+            index.replace(gone, new)
+    rows = [row for row in found if name is None or fnmatch.fnmatchcase(row.name, name)]
+    rows.sort(key=lambda row: (row.created, row.digest))
     return Listed(tuple(rows), tuple(unread))
+
+
+def _row(path: Path, digest: str, known: Row | None) -> Row:
+    """The row of a record: the one that is known, where the file is what its name says. Raises ContractLintError."""
+    data = record_data(path)
+    if known is not None and known.file == path.name:
+        return known
+    shown = shown_path(path)
+    record = parse_record(data, shown)
+    return row_of(record, path.name, judge_record(RecordEvidence(shown, digest, digest, record)))
 
 
 def compare(named: Sequence[str], cache_dir: str | os.PathLike[str] | None = None) -> Compared:

@@ -1,28 +1,31 @@
 """The index of a project's records: one row a record in SQLite, for lists and curves.
 
 The records are the truth; this is an index of them, made again from their files whenever it is missing or of another
-version. Nothing in it is bound by digests.
+version. Each row has a seal, the sha256 of all it says and of the version that wrote it: a row that was changed since,
+or that the rules of another version judged, is none.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from .... import __version__
 from ....contracts.errors import ContractLintError
-from ....contracts.finding import Location
-from ....contracts.record import Metric, Record
+from ....contracts.finding import Finding, Location
+from ....contracts.record import Metric, Record, canonical, sha256
 
-VERSION = 1
+VERSION = 2
 _TABLE = """
-CREATE TABLE IF NOT EXISTS records (
+CREATE TABLE records (
     digest TEXT PRIMARY KEY, file TEXT NOT NULL, created TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
     contract TEXT NOT NULL, sections TEXT NOT NULL, source TEXT, targets TEXT NOT NULL, verdict TEXT,
-    findings TEXT NOT NULL, metrics TEXT NOT NULL, conclusion TEXT
+    findings TEXT NOT NULL, metrics TEXT NOT NULL, conclusion TEXT, seal TEXT NOT NULL
 )
 """
 _COLUMNS = (
@@ -51,7 +54,7 @@ class Row:
     conclusion: str | None
 
 
-def row_of(record: Record, file: str, findings: Iterable[str]) -> Row:
+def row_of(record: Record, file: str, findings: Iterable[Finding]) -> Row:
     """The row of a record that lies in `file`."""
     source = record.source
     verdicts = [each.verdict for each in record.verdicts]
@@ -66,14 +69,14 @@ def row_of(record: Record, file: str, findings: Iterable[str]) -> Row:
         source=f"{source.commit[:40]}{'+' if source.dirty else ''}" if source.commit is not None else None,
         targets=tuple(dict.fromkeys(each.target for each in record.devices)),
         verdict=next((each for each in ("fail", "incomplete", "pass") if each in verdicts), None),
-        findings=tuple(findings),
+        findings=tuple(dict.fromkeys(each.code for each in findings)),
         metrics=dict(record.metrics),
         conclusion=record.conclusion,
     )
 
 
 class History:
-    """An open index. Raises ContractLintError for a file that is none."""
+    """An open index. Raises ContractLintError for a file that is none, and for a link: it may lead anywhere."""
 
     def __init__(self, path: Path | None) -> None:
         """`path` None: in memory."""
@@ -81,58 +84,71 @@ class History:
         if path is not None and path.is_symlink():
             help = "links are not followed: name what it points to with --db"
             raise ContractLintError("is a symbolic link", self._place, help)
+        if path is not None and path.exists() and not path.is_file():
+            raise ContractLintError("is no file", self._place, "name a file with --db")
         try:
             self._database = sqlite3.connect(path if path is not None else ":memory:", timeout=10)
-            (version,) = self._database.execute("PRAGMA user_version").fetchone()
-            if version > VERSION:
-                help = "name another file with --db; it is made from the records"
-                raise ContractLintError(f"is of version {version}; known here is {VERSION}", self._place, help)
-            self._database.execute(_TABLE)
-            self._database.execute(f"PRAGMA user_version = {VERSION}")
-            self._database.commit()
         except sqlite3.Error as error:
             raise self._broken(error) from error
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self.close()
+            raise self._broken(error) from error
+        except ContractLintError:
+            self.close()
+            raise
 
     def close(self) -> None:
         self._database.close()
 
-    def known(self) -> set[str]:
-        """The digests of all records in it."""
-        return {digest for (digest,) in self._select("SELECT digest FROM records")}
+    def rows(self) -> list[Row]:
+        """The rows that are as they were written, oldest first."""
+        wanted = f"SELECT {', '.join(_COLUMNS)}, seal FROM records ORDER BY created, digest"
+        return [self._row(values) for *values, seal in self._all(wanted) if _seal(values) == seal]
 
-    def add(self, rows: Iterable[Row]) -> None:
-        """Take rows in; one that is there is replaced."""
-        marks = ", ".join("?" * len(_COLUMNS))
-        try:
-            with self._database:
-                self._database.executemany(f"INSERT OR REPLACE INTO records VALUES ({marks})", map(_values, rows))
-        except sqlite3.Error as error:
-            raise self._broken(error) from error
-
-    def keep(self, digests: Iterable[str]) -> None:
-        """Drop the rows of all other records."""
-        gone = self.known() - set(digests)
+    def replace(self, gone: Iterable[str], rows: Iterable[Row]) -> None:
+        """Drop the rows with these digests, then take rows in; one that is there is replaced."""
+        marks = ", ".join("?" * (len(_COLUMNS) + 1))
         try:
             with self._database:
                 self._database.executemany("DELETE FROM records WHERE digest = ?", ((each,) for each in gone))
+                self._database.executemany(f"INSERT OR REPLACE INTO records VALUES ({marks})", map(_sealed, rows))
         except sqlite3.Error as error:
             raise self._broken(error) from error
 
-    def rows(self) -> list[Row]:
-        """All rows, oldest first."""
-        return [
-            self._row(each)
-            for each in self._select(f"SELECT {', '.join(_COLUMNS)} FROM records ORDER BY created, digest")
-        ]
+    def digests(self) -> set[Any]:
+        """The digests of all rows, of those that are none too."""
+        return {digest for (digest,) in self._all("SELECT digest FROM records")}
 
-    def _select(self, query: str) -> list[tuple[str, ...]]:
+    def _prepare(self) -> None:
+        """The table, in a file that holds nothing else: what somebody else keeps in it is left alone."""
+        self._database.text_factory = lambda data: data.decode("utf-8", "replace")
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if version > VERSION:
+            help = "name another file with --db; it is made from the records"
+            raise ContractLintError(f"is of version {version}; known here is {VERSION}", self._place, help)
+        named = self._database.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+        columns = {name for _, name, *_ in self._database.execute("PRAGMA table_info(records)").fetchall()}
+        if named and (named != [("table", "records")] or columns - {"seal"} != set(_COLUMNS)):
+            raise ContractLintError(
+                "is a database of something else", self._place, "name another file with --db; it is left as it is"
+            )
+        if named and version == VERSION and "seal" in columns:
+            return
+        self._database.execute("DROP TABLE IF EXISTS records")
+        self._database.execute(_TABLE)
+        self._database.execute(f"PRAGMA user_version = {VERSION}")
+        self._database.commit()
+
+    def _all(self, query: str) -> list[tuple[Any, ...]]:
         try:
             with closing(self._database.execute(query)) as found:
                 return found.fetchall()
         except sqlite3.Error as error:
             raise self._broken(error) from error
 
-    def _row(self, values: tuple[str, ...]) -> Row:
+    def _row(self, values: Sequence[str]) -> Row:
         found = dict(zip(_COLUMNS, values, strict=True))
         try:
             return Row(
@@ -163,3 +179,13 @@ def _values(row: Row) -> tuple[str | None, ...]:
         *(row.digest, row.file, row.created, row.name, row.kind, row.contract, json.dumps(row.sections), row.source),
         *(json.dumps(row.targets), row.verdict, json.dumps(row.findings), json.dumps(metrics), row.conclusion),
     )
+
+
+def _sealed(row: Row) -> tuple[str | None, ...]:
+    values = _values(row)
+    return (*values, _seal(values))
+
+
+def _seal(values: Sequence[Any]) -> str | None:
+    """The sha256 of a row; None for what no row holds."""
+    return sha256(canonical([__version__, *values])) if all(isinstance(e, str | None) for e in values) else None

@@ -82,13 +82,18 @@ def find(named: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:
 
 def read_record(path: Path) -> Record:
     """The record in a file whose name has its digest. Raises ContractLintError, as for one that was changed."""
+    return parse_record(record_data(path), shown_path(path))
+
+
+def record_data(path: Path) -> bytes:
+    """The bytes of a record, which are those that its name promises. Raises ContractLintError."""
     shown = shown_path(path)
     data = record_bytes(path, shown)
-    promised, digest = digest_in(path.name), sha256(data)
-    if promised != digest:
+    promised = digest_in(path.name)
+    if promised != sha256(data):
         said = "was changed after it was written" if promised else "is not named as records are, with its sha256"
         raise ContractLintError(said, Location(shown), f"see: contract-lint record verify {shown}")
-    return parse_record(data, shown)
+    return data
 
 
 def root_of(path: Path) -> Path:

@@ -20,7 +20,9 @@ class Program:
         for option in reversed(
             (
                 click.argument("source", metavar="FILE|CAPTURE|-"),
-                click.option("--step", metavar="NAME", help="Step of a capture that holds several."),
+                click.option(
+                    "--step", metavar="NAME", help="Step of a capture, or module of a dump, that holds several."
+                ),
                 click.option(
                     "--stage",
                     type=click.Choice(("optimized", "partitioned")),

@@ -13,7 +13,7 @@ from ...hlo_tools.capture import MANIFEST, Capture, StepCapture, read_capture
 from ...hlo_tools.diff import Diff, Side, compare
 from ...hlo_tools.diff.placement import placed
 from ...hlo_tools.diff.thresholds import Broken, broken, parse_thresholds
-from .hlo import Program, Stage, memory_of, open_program
+from .hlo import Program, Stage, is_folder, memory_of, open_program
 
 _MADE_BY = ("target", "effort", "jax", "jaxlib", "libtpu", "flax", "optax", "xla_flags", "python", "commit")
 
@@ -53,7 +53,15 @@ def diff_of(
     captures = _capture(a), _capture(b)
     if captures[0] is not None and captures[1] is not None and step is None:
         step = _common_step(captures[0], captures[1])
-    programs = open_program(a, step=step, stage=stage, mesh=mesh), open_program(b, step=step, stage=stage, mesh=mesh)
+    # What is chosen of a folder is not asked of what holds one program, beside it; alone, that is told.
+    steps_in = [source for source in (a, b) if is_folder(source)] or [a, b]
+    stages_in = [source for source, capture in zip((a, b), captures, strict=True) if capture is not None] or [a, b]
+
+    def opened(source: str) -> Program:
+        chosen = step if source in steps_in else None
+        return open_program(source, step=chosen, stage=stage if source in stages_in else "optimized", mesh=mesh)
+
+    programs = opened(a), opened(b)
     sides = _side(a, programs[0]), _side(b, programs[1])
     if captures[0] is not None and captures[1] is not None:
         steps = _step_of(captures[0], step), _step_of(captures[1], step)

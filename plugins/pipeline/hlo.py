@@ -70,11 +70,13 @@ def open_program(
     read, a step the folder does not hold, and a capture of several steps where none is named.
     """
     path = Path(source)
-    if _is_folder(source):
+    if is_folder(source):
         folder = path if os.path.isdir(path) else path.parent
         if os.path.isdir(folder) and not os.path.exists(folder / MANIFEST):
+            require_no_choice(source, None, stage)
             return _from_dump(dumped(folder, step), mesh)
         return _from_capture(read_capture(folder), step, stage, mesh)
+    require_no_choice(source, step, stage)
     return program_of(*content(source), mesh)
 
 
@@ -82,8 +84,9 @@ def memory_or_report(
     source: str, *, step: str | None = None, stage: Stage = "optimized", mesh: MeshFact | None = None
 ) -> MemoryLedger | PostMortem:
     """The memory of a program, or what a pasted out-of-memory report says. Raises ContractLintError as both do."""
-    if _is_folder(source):
+    if is_folder(source):
         return memory_of(open_program(source, step=step, stage=stage, mesh=mesh))
+    require_no_choice(source, step, stage)
     name, data = content(source)
     if not is_text(data):
         report = of_usage(usage_report_proto(data))
@@ -96,7 +99,18 @@ def memory_or_report(
     return memory_of(program_of(name, data, mesh))
 
 
-def _is_folder(source: str) -> bool:
+def require_no_choice(source: str, step: str | None, stage: Stage) -> None:
+    """Raises ContractLintError where a step or a stage is asked of what holds but one program."""
+    name = "<stdin>" if source == "-" else Path(source).as_posix()
+    if step is not None:
+        said = f"--step {step}: this is one program, and has no steps"
+        raise ContractLintError(said, Location(name), "leave it out, or give the folder of a capture or of a dump")
+    if stage != "optimized":
+        said = f"--stage {stage}: only a capture holds the program of every stage"
+        raise ContractLintError(said, Location(name), "leave it out, or give the folder of a capture")
+
+
+def is_folder(source: str) -> bool:
     return source != "-" and (os.path.isdir(source) or Path(source).name == MANIFEST)
 
 

@@ -15,7 +15,7 @@ from ...hlo_tools.postmortem import post_mortem
 from ...hlo_tools.remat_messages import SAID, remat_message, remat_messages
 from ...linters.dump.evidence import DumpEvidence
 from ...linters.dump.judge import judge_dump
-from .hlo import Program, Stage, content, is_text, open_program, program_of
+from .hlo import Program, Stage, content, is_text, open_program, program_of, require_no_choice
 from .report import FailOn, Report, report
 from .selection import require_known, selected
 
@@ -48,6 +48,7 @@ def _evidence(source: str, step: str | None, stage: Stage, mesh: MeshFact | None
     path = Path(source)
     if source != "-" and (os.path.isdir(path) or path.name == MANIFEST):
         return _of_program(open_program(source, step=step, stage=stage, mesh=mesh))
+    require_no_choice(source, step, stage)
     name, data = content(source)
     if is_text(data) and SAID.encode() in data:
         messages = remat_messages(data.decode("utf-8", "replace"))

@@ -133,6 +133,11 @@ def test_folders_of_a_compiler_are_read_like_their_programs(cli: Run, programs: 
         )
     said = cli("diff", "a", "b").stdout.splitlines()
     assert said[0] == cli("diff", "a.txt", "b.txt").stdout.splitlines()[0]
+    # A step is chosen of the folder; the file beside it is one program. Of two files nothing is chosen.
+    assert cli("diff", "a", "a.txt", "--step", "jit_step").stdout.startswith("no change")
+    assert "holds no program 'other'" in cli("diff", "a", "a.txt", "--step", "other").stderr
+    done = cli("diff", "a.txt", "b.txt", "--step", "jit_step")
+    assert done.returncode == 2 and "a.txt: --step jit_step: this is one program" in done.stderr
     (programs / "empty").mkdir()
     done = cli("diff", "a", "empty")
     assert done.returncode == 2 and "neither a capture (manifest.json) nor a compiler's dump" in done.stderr

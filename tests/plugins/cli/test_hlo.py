@@ -112,6 +112,15 @@ def test_a_mesh_of_another_size(command: str, mesh: str, devices: int, cli: Run,
     assert (done.returncode == 2) is (devices < 4), done.stderr
 
 
+@pytest.mark.parametrize("command", ["collectives", "memory", "lint"])
+@pytest.mark.parametrize("choice", [("--step", "train"), ("--stage", "partitioned")])
+def test_nothing_is_chosen_of_one_program(command: str, choice: tuple[str, str], cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "small.txt").write_text(HLO.replace("num_partitions=4", "is_scheduled=true, num_partitions=4"))
+    done = cli("hlo", command, "small.txt", *choice)
+    assert done.returncode == 2 and done.stderr.startswith(f"error: small.txt: {' '.join(choice)}: ")
+    assert cli("hlo", command, "small.txt").returncode == 0
+
+
 def test_without_a_mesh_one_line_says_how_to_name_the_axes(cli: Run, tmp_path: Path) -> None:
     (tmp_path / "small.txt").write_text(HLO)
     hint = "Axes are not named: add their sizes, outermost first, e.g. --mesh data=2,fsdp=2"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
 
+from ...contracts.axis_part import is_rest
 from ...contracts.finding import Finding
 
 ANOTHER_PROGRAM = ("JIT209", "SHD214", "DAT203")
@@ -66,6 +67,10 @@ LIMITS = ("MEM202", "MEM203", "MEM206", "MEM207", "MEM208", "MEM210", "SHD216")
 """Limits that the contract or the device sets: one that is not kept is new even where its cause has been accepted."""
 
 
+SUMS = ("all-reduce", "reduce-scatter")
+MOVES = ("all-gather", "all-to-all", "collective-permute")
+
+
 PROMISED = ("SHD204", "SHD205", "SHD206", "SHD207")
 """Collectives that are not as promised: an accepted cause explains only what it accounts for to the element."""
 
@@ -117,8 +122,10 @@ def _cause(finding: Finding, found: list[Finding], settled: Set[int] = frozenset
         ]
         if candidates:
             return min(candidates, key=lambda index: not _related(finding, found[index]))
-    asked = _asked_for(finding, found)
-    return asked if asked is not None else _sibling(finding, found)
+    for explained in (_asked_for(finding, found), _left_to_sum(finding, found, settled)):
+        if explained is not None:
+            return explained
+    return _sibling(finding, found)
 
 
 def _concerns(finding: Finding, other: Finding) -> bool:
@@ -153,6 +160,27 @@ def _asked_for(finding: Finding, found: list[Finding]) -> int | None:
     return None
 
 
+def _left_to_sum(finding: Finding, found: list[Finding], settled: Set[int] = frozenset()) -> int | None:
+    """A move over one part of the promised axes explains a sum over another: where all have the same rows, there is
+    nothing left to sum."""
+    own = finding.details.get("axes", ())
+    if finding.details.get("kind") not in SUMS:
+        return None
+    if finding.code == "SHD207":
+        promised = [finding.details.get("promised_axes", ())]
+    elif finding.code == "SHD204":
+        kind = finding.details["kind"]
+        absent = (other for other in found if other.code in ("SHD205", "SHD206"))
+        promised = [other.details.get("axes", ()) for other in absent if other.details.get("kind") == kind]
+    else:
+        return None
+    for index, other in enumerate(found):
+        moves = other.code == "SHD204" and other.details.get("kind") in MOVES and index not in settled
+        if moves and any(is_rest(whole, own, other.details.get("axes", ())) for whole in promised):
+            return index
+    return None
+
+
 def _same_group(finding: Finding, other: Finding) -> bool:
     return all(finding.details.get(field) == other.details.get(field) for field in ("kind", "axes"))
 
@@ -164,10 +192,10 @@ def _sibling(finding: Finding, found: list[Finding]) -> int | None:
     at_line = [
         (-int(other.details.get("ring_bytes", 0)), index)
         for index, other in enumerate(found)
-        if other.code == finding.code and _same_line(finding, other)
+        if other.code == finding.code and _same_line(finding, other) and _left_to_sum(other, found) is None
     ]
-    first = min(at_line)[1]
-    return None if found[first] is finding else first
+    first = min(at_line, default=(0, None))[1]
+    return None if first is None or found[first] is finding else first
 
 
 def _root(index: int, parents: dict[int, int | None]) -> int:

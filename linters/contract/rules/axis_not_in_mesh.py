@@ -26,24 +26,21 @@ batch: { size: 16, axes: [data, fsdp] }
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from ....contracts.axis_part import axis_name
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
 from ....contracts.suggest import did_you_mean
 from ...rule import Rule
 from ..view import View
 
-_SUB_AXIS = re.compile(r":\([1-9][0-9]*\)[1-9][0-9]*$")
-"""`fsdp:(1)2`: the part of an axis that a collective runs over, as ledgers spell it."""
-
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
     view = View(loaded)
     for key, axis in view.axis_uses():
         if key[0] == "collectives":
-            axis = _SUB_AXIS.sub("", axis)
+            axis = axis_name(axis)
         without = [mesh for mesh in view.meshes if axis not in mesh.sizes]
         if without and view.complete:
             yield view.finding(

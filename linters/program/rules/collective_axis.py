@@ -50,7 +50,11 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             expected=axes_text(difference.moved_from),
             found=axes_text(difference.axes),
             help="reduce or gather over the promised axis, or correct the promise",
-            details={"kind": difference.kind, "axes": list(difference.axes)},
+            details={
+                "kind": difference.kind,
+                "axes": list(difference.axes),
+                "promised_axes": list(difference.moved_from),
+            },
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Literal
@@ -15,6 +15,16 @@ LeafKind = Literal["array", "text", "empty"]
 StepState = Literal["committed", "temporary", "unfinished"]
 MARKER = "commit_success.txt"
 """In each step and item that object storage has committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """How an array lay on devices when it was saved; without axes on one."""
+
+    mesh: Mapping[str, int] = field(default_factory=dict)
+    """Axis -> size."""
+    spec: tuple[tuple[str, ...], ...] = ()
+    """For each dimension the axes it was split over, outermost first; those that are left out were not split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +44,8 @@ class Leaf:
     """Of zarr."""
     extent: Extent | None = None
     """Where its bytes lie, if they lie together."""
+    placed: Placed | None = None
+    """None where nothing tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +62,19 @@ class Hole:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """A file beside the arrays that whoever restores them cannot read. `place`: line and column, where they are known.
+
+    `needed`: every restore of jax arrays reads it; else one that does not say where its arrays go.
+    """
+
+    file: str
+    what: str
+    place: str = ""
+    needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One part of a step: a tree of arrays (`layout` says how it is stored), or files of another kind (None)."""
 
@@ -59,6 +84,7 @@ class Item:
     holes: tuple[Hole, ...] = ()
     unlisted: tuple[str, ...] = ()
     """Arrays that are stored and that the tree does not name."""
+    faults: tuple[Fault, ...] = ()
 
     def named(self, path: str) -> str:
         """A path of this item as a path of the step."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from .beside import faults_of_written, placed
 from .blosc import blosc_cut
 from .facts import Hole, Item, Leaf
 from .folder import Folder
@@ -52,6 +53,8 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
     found = list(holes)
     if not metadata and f"{start}{_AGGREGATE}" not in files:
         found.append(Hole("absent", "", f"{METADATA} is not there, which names its leaves", f"{start}{METADATA}"))
+    lay, fault = placed(folder, start, files)
+    faults = [*faults_of_written(folder, start, files), *([fault] if fault is not None else [])]
     named: set[str] = set()
     for keys, kind in _tree(folder, start, metadata, arrays):
         path, name = "/".join(keys), ".".join(keys)
@@ -60,7 +63,9 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
             leaves[path] = Leaf(path, "text" if kind == "text" else "empty")
             continue
         array = reader.array(name, arrays.get(name))
-        leaves[path] = Leaf(path, "array", array.shape, array.dtype, name, version) if array else Leaf(path)
+        leaves[path] = (
+            Leaf(path, "array", array.shape, array.dtype, name, version, placed=lay.get(name)) if array else Leaf(path)
+        )
         if array is not None:
             found += reader.holes(path, array, arrays[name])
         elif not holes:
@@ -69,7 +74,7 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
     if texts and f"{start}{_STRINGS}" not in files:
         found += [Hole("absent", path, f"{_STRINGS} is not there", f"{start}{_STRINGS}") for path in texts]
     layout = "ocdbt" if ocdbt else "zarr3" if version == 3 else "zarr"
-    return Item(below, layout, leaves, tuple(found), tuple(sorted(arrays.keys() - named)))
+    return Item(below, layout, leaves, tuple(found), tuple(sorted(arrays.keys() - named)), tuple(faults))
 
 
 def parse_metadata(folder: Folder, start: str, files: Mapping[str, int]) -> dict[str, Any]:

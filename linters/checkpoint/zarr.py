@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NoReturn
 
+from .coding import compressor_of, fill_of, no_filters
 from .folder import Folder
 from .metadata import parse, quoted, sizes, wrong
 from .stored import Extent
@@ -21,9 +22,9 @@ _REQUIRED = {
     3: ("node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"),
 }
 """Keys that an array has by the specification, beside `zarr_format`."""
-_COMPRESSORS = ("blosc", "bz2", "gzip", "lz4", "lzma", "zlib", "zstd")
-"""Of TensorStore and of numcodecs."""
-_V2 = re.compile(r"[<>|=]?([biufc])(\d+)")
+_V2 = re.compile(r"[<>](?P<kind>b(?=1$)|[iu](?=[1248]$)|f(?=[248]$)|c(?=(?:8|16)$))(?P<size>\d+)|\|(?P<letter>[biu])1")
+_V2_NAME = re.compile(r"bfloat16|int[24]|float[468]_[a-z0-9]+")
+"""What TensorStore opens beside numpy's names."""
 _LETTERS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 _NAME = re.compile(r"(?:bool|u?int\d+|b?float\d+(?:_[a-z0-9]+)?|complex\d+)")
 _NOTHING = (1 << 64) - 1
@@ -104,9 +105,12 @@ def read_zarr(folder: Folder, path: str, text: bytes, version: int) -> ZarrArray
         dtype, item = _v2_dtype(folder, path, data.get("dtype"))
         chunks = sizes(folder, path, "chunks", data.get("chunks"))
         separator = data.get("dimension_separator", ".")
-        compressor, filtered = _v2_coding(folder, path, data)
-        raw = compressor is None and not filtered
-        known = not filtered
+        compressor = compressor_of(folder, path, data["compressor"])
+        no_filters(folder, path, data["filters"])
+        fill_of(folder, path, data["fill_value"], dtype, item)
+        if data["order"] not in ("C", "F"):
+            wrong(folder, path, f"`order` is {quoted(data['order'])}, not C or F")
+        raw, known = compressor is None, True
         inner, dense = 0, data.get("fill_value") is None
     else:
         dtype, item = _v3_dtype(folder, path, data.get("data_type"))
@@ -145,24 +149,6 @@ def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:
         if offset + size > data and (offset, size) != (_NOTHING, _NOTHING):
             return "its index, the last of its bytes, places parts behind its end"
     return None
-
-
-def _v2_coding(folder: Folder, path: str, data: dict[str, Any]) -> tuple[str | None, bool]:
-    """The compressor, and whether filters come before it. Raises ContractLintError for what no reader knows."""
-    compressor, filters, order, fill = (data[key] for key in ("compressor", "filters", "order", "fill_value"))
-    if compressor is not None:
-        compressor = compressor.get("id") if isinstance(compressor, dict) else None
-        if not isinstance(compressor, str) or compressor not in _COMPRESSORS:
-            known = ", ".join(_COMPRESSORS)
-            wrong(folder, path, f"`compressor` is {quoted(data['compressor'])}; known are {known}, and null")
-    named = isinstance(filters, list) and all(isinstance(each, dict) and "id" in each for each in filters)
-    if filters is not None and not named:
-        wrong(folder, path, f"`filters` is {quoted(filters)}, not a list of objects with an `id`, nor null")
-    if order not in ("C", "F"):
-        wrong(folder, path, f"`order` is {quoted(order)}, not C or F")
-    if isinstance(fill, dict) or (isinstance(fill, str) and not fill):
-        wrong(folder, path, f"`fill_value` is {quoted(fill)}, not a value")
-    return compressor, bool(filters)
 
 
 def _codecs(folder: Folder, path: str, value: Any) -> list[Any]:
@@ -205,11 +191,11 @@ def _v2_dtype(folder: Folder, path: str, value: Any) -> tuple[str, int | None]:
             objects(folder, path)
         match = _V2.fullmatch(value)
         if match is not None:
-            item = int(match[2])
-            return "bool" if match[1] == "b" else f"{_LETTERS[match[1]]}{8 * item}", item
-        if _NAME.fullmatch(value):
+            letter, item = match["kind"] or match["letter"], int(match["size"] or 1)
+            return "bool" if letter == "b" else f"{_LETTERS[letter]}{8 * item}", item
+        if _V2_NAME.fullmatch(value):
             return value, 2 if value == "bfloat16" else 1 if value.startswith("float8_") else None
-    wrong(folder, path, f"`dtype` is {quoted(value)}, not a dtype of numbers")
+    wrong(folder, path, f"`dtype` is {quoted(value)}, not a dtype of numbers that Orbax reads")
 
 
 def _v3_dtype(folder: Folder, path: str, value: Any) -> tuple[str, int | None]:

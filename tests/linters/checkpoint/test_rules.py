@@ -15,7 +15,7 @@ from contract_lint.contracts.load import load_contract
 from contract_lint.contracts.model import Contract
 from contract_lint.contracts.record import section_digests
 from contract_lint.linters.checkpoint.evidence import CheckpointEvidence, Digests
-from contract_lint.linters.checkpoint.facts import Checkpoint, Hole, Item, Leaf, Step
+from contract_lint.linters.checkpoint.facts import Checkpoint, Fault, Hole, Item, Leaf, Step
 from contract_lint.linters.checkpoint.judge import judge_checkpoint
 from contract_lint.linters.checkpoint.observations import Line, Observations
 from contract_lint.linters.registry import builtin_rules
@@ -185,6 +185,12 @@ CASES: list[tuple[str, Change, str, Change]] = [
         "state/step reads in part as the fill value",
         {"holes": ()},
     ),
+    (
+        "CKP616",
+        {"faults": (Fault("state/_sharding", "is no JSON", "1:1", needed=False),)},
+        "state/_sharding:1:1: is no JSON; a restore that names no placement of its own fails",
+        {"faults": ()},
+    ),
     ("CKP610", {"absent_items": ("data",)}, "the item data was saved with this step", {"absent_items": ()}),
     (
         "CKP611",
@@ -255,7 +261,9 @@ def judged(folder: Path, change: Change) -> list[Finding]:
     loaded = load_contract(path)
     assert loaded.contract is not None, loaded.findings
     item = Item("state", "ocdbt", tree())
-    item = replace(item, **{name: change.pop(name) for name in ("leaves", "holes", "unlisted") if name in change})
+    item = replace(
+        item, **{name: change.pop(name) for name in ("leaves", "holes", "unlisted", "faults") if name in change}
+    )
     digests, observations = change.pop("digests", None), change.pop("observations", None)
     checkpoint = Checkpoint("run", STEPS[1], (item,), (), {"state/_METADATA": 1}, STEPS)
     return judge_checkpoint(CheckpointEvidence(replace(checkpoint, **change), loaded, digests, observations))

@@ -1,0 +1,63 @@
+"""What Orbax reads before it restores the arrays is damaged.
+
+## What it does
+Reads the files that Orbax writes beside the arrays of a tree: `array_metadatas/process_N`, which every restore of jax
+arrays reads where it is there, and `_sharding`, which a restore reads that does not say where its arrays go (a
+warning).
+
+## Why is this bad?
+All arrays are whole, and the restore ends with an error of a parser of JSON.
+
+## Example
+```sh
+contract-lint checkpoint check run/1000   # array_metadatas/process_0 is empty
+```
+
+## Use instead
+```sh
+contract-lint checkpoint check run/900    # restore another step, or bring the file back
+```
+
+## References
+- https://orbax.readthedocs.io/en/latest/guides/checkpoint/checkpoint_format.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ....contracts.finding import Finding
+from ...rule import Rule
+from ..evidence import CheckpointEvidence
+
+
+def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
+    for item in evidence.checkpoint.items:
+        for fault in item.faults:
+            place = f":{fault.place}" if fault.place else ""
+            said = (
+                "Orbax restores no jax array" if fault.needed else "a restore that names no placement of its own fails"
+            )
+            help = "bring the file back, or restore another step"
+            if not fault.needed:
+                help = "bring the file back, or give the restore its placements; without the file it may go on too"
+            yield evidence.finding(
+                RULE,
+                f"{fault.file}{place}: {fault.what}; {said}",
+                subject=fault.file,
+                file=fault.file,
+                severity="error" if fault.needed else "warning",
+                expected="a file that Orbax reads",
+                found=fault.what,
+                help=help,
+            )
+
+
+RULE = Rule(
+    code="CKP616",
+    name="restore-notes-damaged",
+    severity="error",
+    evidence="checkpoint",
+    doc=__doc__ or "",
+    check=check,
+)

@@ -102,6 +102,11 @@ class Computation:
         return self._opcodes
 
     @property
+    def printed(self) -> IndexedComputation | None:
+        """Its lines in the module's text; None where it was not read from one."""
+        return self._indexed
+
+    @property
     def location(self) -> Location | None:
         """Where it begins in the text it was read from; else its module, None where that has no name."""
         if self._indexed is not None:

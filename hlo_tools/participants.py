@@ -80,33 +80,41 @@ def named_mesh(found: Iterable[Instruction], devices: int) -> MeshFact | None:
     return MeshFact(axes=dict(meshes.pop()))
 
 
+def id_mode(instruction: Instruction) -> str:
+    """What the numbers in the groups of a collective are.
+
+    xla/hlo/ir/collective_op_group_mode.h: no channel: `replica` numbers, each partition for itself; channel and
+    use_global_device_ids: `flat` numbers; channel without it: replica numbers, all partitions of them together
+    (`both`); all-to-all, permute, broadcast with a channel: `partition` numbers, each replica for itself.
+    """
+    if not _has_channel(instruction):
+        return "replica"
+    if KINDS[instruction.opcode] in _PARTITION_IDS:
+        return "partition"
+    return "flat" if instruction.attributes.get("use_global_device_ids") == "true" else "both"
+
+
+def _has_channel(instruction: Instruction) -> bool:
+    return instruction.attributes.get("channel_id", "0") != "0"
+
+
 def participants(instruction: Instruction, module: HloModule, devices: int, ratio: int = 0) -> Participants:
     """The groups of one collective.
 
-    Id modes (xla/hlo/ir/collective_op_group_mode.h): no channel: replica numbers, each partition for itself; channel
-    and use_global_device_ids: flat numbers; channel without it: replica numbers, all partitions of them together;
-    all-to-all, permute, broadcast with a channel: partition numbers, each replica for itself.
     `ratio` is the group size that shapes imply, for a text that says nothing else.
     """
     kind = KINDS[instruction.opcode]
     text = groups_text(instruction)
-    attributes = instruction.attributes
     header = module.attributes
     replicas = module.replica_count
     partitions = module.num_partitions
-    channel = "channel_id" in attributes and attributes["channel_id"] != "0"
+    channel = _has_channel(instruction)
     if "num_partitions" not in header and "replica_count" not in header and devices > 1:
         # A text that says neither: the numbers in its groups are all there is.
         replicas, partitions = (1, devices) if channel and kind in _PARTITION_IDS else (devices, 1)
     if kind in PAIRED:
         return _pairs(text, channel, replicas, partitions)
-    if kind in _PARTITION_IDS:
-        mode = "partition" if channel else "replica"
-    elif not channel:
-        mode = "replica"
-    else:
-        mode = "flat" if attributes.get("use_global_device_ids") == "true" else "both"
-    groups = _expanded(text, mode, replicas, partitions)
+    groups = _expanded(text, id_mode(instruction), replicas, partitions)
     size = max((len(group) for group in groups), default=1)
     if devices == 1 and size == 1 and ratio > 1 and not parse_groups(text):
         if ratio > MAX_DEVICES:

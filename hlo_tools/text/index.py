@@ -70,7 +70,11 @@ class IndexedComputation:
         """The name of each instruction, `%` left out."""
         if not self.begins:
             return []
-        return _NAMES.findall(self.header.string, self.begins[0], self.line(-1).end())
+        return _NAMES.findall(self.header.string, *self.extent())
+
+    def extent(self) -> tuple[int, int]:
+        """Where its first instruction line begins, and where its last one ends."""
+        return (self.begins[0], self.line(-1).end()) if self.begins else (0, 0)
 
 
 @dataclass(slots=True)

@@ -36,7 +36,9 @@ from ...hlo_tools.roofline import Roofline, roofline
 from ...hlo_tools.summary import SummaryLedger, summary
 from ...hlo_tools.tensors import TensorLedger, tensors
 from ...hlo_tools.usage_report import usage_report_proto
+from ...hlo_tools.well_formed import require_well_formed, unbounded
 
+Given = TypeVar("Given")
 Parsed = TypeVar("Parsed")
 Stage = Literal["optimized", "partitioned"]
 GZIP = b"\x1f\x8b"
@@ -134,7 +136,9 @@ def program_of(name: str, data: bytes, mesh: MeshFact | None) -> Program:
         said = "is a memory-usage-report: the sizes of a program's allocations, and no program"
         raise ContractLintError(said, Location(name), "`hlo memory` reads it; give the *.hlo.pb or .txt beside it")
     module = _parsed(name, data)
+    _placed(name, require_well_formed, module)
     _tell_unknown(name, module)
+    _tell_unbounded(name, module)
     # A pasted part of a program says no name.
     module.name = module.name or Path(name).name
     return Program(name, module, _fitting(mesh, module, name), None, proto)
@@ -147,6 +151,15 @@ def _tell_unknown(name: str, module: HloModule) -> None:
         listed = ", ".join(f"{opcode} ({count})" for opcode, count in sorted(found.items())[:5])
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         said = f"unknown opcodes, of a newer XLA: {listed}{more}; kept, their shapes count, what they compute does not"
+        warnings.warn(f"{name}: {said}", ContractLintWarning, stacklevel=2)
+
+
+def _tell_unbounded(name: str, module: HloModule) -> None:
+    """Sizes that stay open have no bytes to count."""
+    found = unbounded(module)
+    if found:
+        listed = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+        said = f"sizes without a bound: {listed}; such arrays count as 0 elements and 0 B in every figure"
         warnings.warn(f"{name}: {said}", ContractLintWarning, stacklevel=2)
 
 
@@ -171,7 +184,7 @@ def _parsed(name: str, data: bytes) -> HloModule:
     raise failed if other is None else ContractLintError(other[0], Location(name, 1, 1), other[1] or failed.help)
 
 
-def _placed(name: str, parse: Callable[[bytes], Parsed], data: bytes) -> Parsed:
+def _placed(name: str, parse: Callable[[Given], Parsed], data: Given) -> Parsed:
     """What `parse` makes of `data`; an error without a file gets this one."""
     try:
         return parse(data)

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -219,6 +220,24 @@ def test_lint_counts_collectives_as_their_ledger_does(cli: Run) -> None:
     counted = sum(row["count"] for row in ledger(cli("hlo", "collectives", str(path), "--format", "json").stdout))
     said = " ".join(cli("hlo", "lint", str(path)).stdout.split())
     assert f" {counted:,} collectives a step looked at" in said
+
+
+@pytest.mark.parametrize("command", ["summary", "collectives", "memory", "roofline", "kernels", "lint", "diff"])
+def test_what_xla_refuses_no_command_reads(command: str, cli: Run, tmp_path: Path) -> None:
+    scheduled = HLO.replace("num_partitions=4", "is_scheduled=true, num_partitions=4")
+    (tmp_path / "good.txt").write_text(scheduled)
+    (tmp_path / "bad.txt").write_text(scheduled.replace("{2,3}", "{1,3}"))
+    verb = ("diff", "good.txt") if command == "diff" else ("hlo", command)
+    assert cli(*verb, "good.txt").returncode == 0
+    done = cli(*verb, "bad.txt")
+    assert done.returncode == 2 and "its groups name device 1 twice: {{0,1},{1,3}}" in done.stderr
+    assert re.search(r"bad\.txt:\d+:\d+: ", done.stderr)
+
+
+def test_a_size_without_a_bound_is_a_note(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "open.txt").write_text(HLO.replace("f32[8]", "f32[?]"))
+    done = cli("hlo", "collectives", "open.txt")
+    assert done.returncode == 0 and "note: open.txt: sizes without a bound: f32[?]" in done.stderr
 
 
 def test_an_opcode_of_a_newer_xla_is_a_note_and_no_error(cli: Run, tmp_path: Path) -> None:

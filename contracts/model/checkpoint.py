@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .base import Section
-from .sharding import Pattern
+from .sharding import Axes, Pattern
 
 Layout = Literal["ocdbt", "zarr", "zarr3", "safetensors"]
 Level = Literal["exact", "up-to-dtype", "contains"]
@@ -19,6 +19,7 @@ class LeafSection(Section):
 
     shape: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, description="Its global shape.")
     dtype: str | None = Field(default=None, description="As numpy spells it.")
+    axes: list[Axes] | None = Field(default=None, description="Mesh axes that each dimension is split over.")
 
 
 class RetentionSection(Section):

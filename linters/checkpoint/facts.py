@@ -85,6 +85,8 @@ class Item:
     unlisted: tuple[str, ...] = ()
     """Arrays that are stored and that the tree does not name."""
     faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Keys of what .safetensors files say of themselves beside their arrays."""
 
     def named(self, path: str) -> str:
         """A path of this item as a path of the step."""

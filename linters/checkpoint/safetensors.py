@@ -20,6 +20,8 @@ from .stored import Extent
 SUFFIX = ".safetensors"
 _NUMBERED = re.compile(r"(?P<start>.*)-(?P<number>\d{1,9})-of-(?P<of>\d{1,9})\.safetensors")
 INDEX = ".safetensors.index.json"
+NOTES = "__metadata__"
+"""An object of texts beside the arrays."""
 _MOST_HEADER = 100_000_000
 """The format's own limit."""
 _BITS = {
@@ -48,8 +50,11 @@ def read_safetensors(folder: Folder, names: Collection[str], files: Mapping[str,
     leaves: dict[str, Leaf] = {}
     holes: list[Hole] = []
     where: dict[str, str] = {}
+    notes: set[str] = set()
     for name in sorted(names):
-        for tensor, leaf, found in _tensors(folder, name, files[name]):
+        header, begin = _header(folder, name, files[name])
+        notes |= _notes(folder, name, header)
+        for tensor, leaf, found in _tensors(folder, name, files[name], header, begin):
             if tensor in where:
                 found = [*found, Hole("twice", leaf.path, f"it is in {where[tensor]} and in {name}", name)]
             where.setdefault(tensor, name)
@@ -63,7 +68,7 @@ def read_safetensors(folder: Folder, names: Collection[str], files: Mapping[str,
             what = f"{index} says it is in {file}, " + (f"it is in {where[tensor]}" if tensor in where else "it is not")
             holes.append(Hole("absent", path, what, file))
             leaves.setdefault(path, Leaf(path))
-    return Item("", "safetensors", leaves, (*holes, *_unnumbered(names)))
+    return Item("", "safetensors", leaves, (*holes, *_unnumbered(names)), notes=tuple(sorted(notes)))
 
 
 def _unnumbered(names: Iterable[str]) -> Iterable[Hole]:
@@ -88,20 +93,33 @@ def path_of(tensor: str) -> str:
     return tensor if "/" in tensor else tensor.replace(".", "/")
 
 
-def _tensors(folder: Folder, name: str, size: int) -> Iterable[tuple[str, Leaf, list[Hole]]]:
-    """Each tensor of a file, and what is missing of it."""
+def _header(folder: Folder, name: str, size: int) -> tuple[dict[str, Any], int]:
+    """The header of a file, and where its data begin."""
     length = int.from_bytes(folder.read_range(name, 0, 8), "little")
     if size < 8 or length > size - 8:
         wrong(folder, name, f"says its header has {length:,} B, the file has {size:,} B")
     if length > _MOST_HEADER:
         wrong(folder, name, f"has a header of {length:,} B: the format allows {_MOST_HEADER:,} B")
-    header = parse(folder, name, folder.read_range(name, 8, length))
-    header.pop("__metadata__", None)
-    data, end = size - 8 - length, 0
+    return parse(folder, name, folder.read_range(name, 8, length)), 8 + length
+
+
+def _notes(folder: Folder, name: str, header: dict[str, Any]) -> set[str]:
+    """The keys of what the file says of itself, which is taken out of the header."""
+    notes = header.pop(NOTES, None) or {}
+    if not isinstance(notes, dict) or not all(isinstance(text, str) for text in notes.values()):
+        wrong(folder, name, f"`{NOTES}` is {quoted(notes)}, not an object of texts")
+    return set(notes)
+
+
+def _tensors(
+    folder: Folder, name: str, size: int, header: dict[str, Any], begin: int
+) -> Iterable[tuple[str, Leaf, list[Hole]]]:
+    """Each tensor of a file, and what is missing of it."""
+    data, end = size - begin, 0
     found: list[tuple[int, int, str, Leaf]] = []
     for tensor, entry in header.items():
         dtype, shape, start, stop = _entry(folder, name, tensor, entry)
-        extent = Extent(name, 8 + length + start, stop - start)
+        extent = Extent(name, begin + start, stop - start)
         found.append((start, stop, tensor, Leaf(path_of(tensor), "array", shape, dtype, tensor, extent=extent)))
     for start, stop, tensor, leaf in sorted(found, key=itemgetter(0, 1, 2)):
         holes: list[Hole] = []

@@ -17,6 +17,8 @@ from .metadata import parse
 
 TEMPORARY = ".orbax-checkpoint-tmp"
 STEP_METADATA = "_CHECKPOINT_METADATA"
+PROCESS = "ocdbt.process_"
+"""What a process writes until all are merged into one database."""
 _NUMBER = re.compile(r"(?:[A-Za-z][\w.-]*_)?0*(\d{1,18})")
 Commit = Literal["rename", "marker"]
 
@@ -24,6 +26,8 @@ Commit = Literal["rename", "marker"]
 def is_step(names: Sequence[tuple[str, bool]]) -> bool:
     """Whether a folder with these entries is one step, or an item of one, rather than a folder of steps."""
     files = {name for name, folder in names if not folder}
+    if any(folder and name.startswith(PROCESS) for name, folder in names):
+        return True
     return bool(files & {STEP_METADATA, "_METADATA", MARKER, "manifest.ocdbt"}) or any(
         name.endswith(".safetensors") for name in files
     )

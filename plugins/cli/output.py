@@ -12,6 +12,7 @@ import click
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
+from ...linters.rewrite import rewrite
 from ..pipeline.report import Report
 from ..report.formats import render
 from .color import colours
@@ -71,12 +72,18 @@ def _verbose(report: Report) -> Report:
 
 
 def write(text: str, output: str | None) -> None:
-    """`text` to standard output, or to a file as UTF-8. Raises ContractLintError where the file cannot be written."""
+    """`text` to standard output, or to a file as UTF-8: whole or as it was, whenever we are stopped.
+
+    Raises ContractLintError where the file cannot be written.
+    """
     if output is None:
         sys.stdout.write(text)
         return
     try:
-        Path(output).write_text(text, encoding="utf-8", newline="\n")
+        if os.path.isfile(output) or not os.path.exists(output):
+            rewrite(output, text.encode())
+        else:  # a pipe, or a device: nothing may take its place
+            Path(output).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise ContractLintError(f"cannot be written: {error.strerror or error}", Location(output)) from error
 

@@ -89,6 +89,7 @@ class Report:
     verbose: bool = False
     fail_on: FailOn = "error"
     proof: str | None = field(default=None, metadata={"doc": "What a clean verdict rests on, in a few words."})
+    proven_with_warnings: bool = field(default=False, metadata={"doc": "Whether warnings leave that as it is."})
 
     def roots(self) -> list[Root]:
         """Causes in report order, each with its consequences; accepted and suppressed ones are among them."""

@@ -40,7 +40,8 @@ def counts(report: Report) -> str:
     summary = report.summary()
     found = [plural(count, severity) for severity, count in summary.items() if count]
     harmless = not (summary["error"] or summary["warning"])
-    parts = [one_line(report.proof)] if report.proof and harmless else []
+    proven = harmless or (report.proven_with_warnings and not summary["error"])
+    parts = [one_line(report.proof)] if report.proof and proven else []
     if found:
         parts.append(joined(found))
         folded = sum(len(root.consequences) for root in report.new_roots())

@@ -2,7 +2,8 @@
 
 ## What it does
 With `--digests FILE`, reads every file of the step and compares names and sha256 with the list that
-`checkpoint digests` wrote.
+`checkpoint digests` wrote. Where the step's own metadata differs, and more, they are the digests of another save: one
+finding.
 
 ## Why is this bad?
 A byte that flips in a copy is a number that changes; no reader of arrays notices. Swapped shards have the
@@ -30,8 +31,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ...cut import shown
 from ...rule import Rule
 from ..evidence import CheckpointEvidence
+from ..steps import STEP_METADATA
 
 
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
@@ -40,6 +43,12 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
         return
     was = {entry.path: entry for entry in digests.promised.files}
     now = {entry.path: entry for entry in digests.there.files}
+    other = [
+        path for path in {*was, *now} if path not in was or path not in now or was[path].sha256 != now[path].sha256
+    ]
+    if STEP_METADATA in other and len(other) > 1:
+        yield _another(evidence, sorted(other), len({*was, *now}), digests.path)
+        return
     for path in sorted({*was, *now}):
         old, new = was.get(path), now.get(path)
         if old is not None and new is not None and old.sha256 == new.sha256:
@@ -61,6 +70,21 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             evidence=(f"digests: {digests.path}",),
             help="bring the file back, or restore another step",
         )
+
+
+def _another(evidence: CheckpointEvidence, other: list[str], of: int, listed: str) -> Finding:
+    """The step's own metadata has the times of its save: where that and more differ, it is another save."""
+    return evidence.finding(
+        RULE,
+        f"{len(other):,} of {of:,} files are not as in {listed}, {STEP_METADATA} with the time of the save among them: "
+        "the digests are of another step, or of another save of this one",
+        subject="another save",
+        expected=f"the step that {listed} is of",
+        found=f"{len(other):,} files of {of:,} differ",
+        evidence=shown(other),
+        help="name the step that they are of (--step N), or write digests of this one",
+        details={"paths": other},
+    )
 
 
 RULE = Rule(

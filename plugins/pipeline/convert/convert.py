@@ -26,7 +26,8 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was written; `dropped` are arrays that rules left out, `empty` counts what a tree holds without an array."""
+    """What was written; `dropped` are arrays that rules left out, `empty` counts what a tree holds without an array,
+    `notes` are keys of what .safetensors files say of themselves."""
 
     out: str
     layout: str
@@ -34,6 +35,7 @@ class Converted:
     bytes: int
     dropped: tuple[str, ...]
     empty: int
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -42,6 +44,7 @@ class Converted:
         parts += ["every bit as it was"]
         parts += [f"{len(self.dropped):,} left out by the mapping"] if self.dropped else []
         parts += [f"{self.empty:,} empty node{'s' * (self.empty != 1)} left out"] if self.empty else []
+        parts += [f"what the file says of itself left out ({in_a_line(self.notes, _SHOWN)})"] if self.notes else []
         return f"{self.out}: {', '.join(parts)}"
 
 
@@ -111,7 +114,8 @@ def convert(
     finally:
         _removed(unfinished)
     empty = sum(leaf.kind == "empty" for leaf in found.checkpoint.leaves.values())
-    return Converted(out, "safetensors" if single else "zarr", len(leaves), found.bytes, names.dropped, empty)
+    notes = tuple(note for item in found.checkpoint.items for note in item.notes)
+    return Converted(out, "safetensors" if single else "zarr", len(leaves), found.bytes, names.dropped, empty, notes)
 
 
 def _names(checkpoint: Checkpoint, rules: tuple[MappingRule, ...] | None) -> Mapped:

@@ -13,7 +13,7 @@ from pathlib import Path
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
 from ....linters.checkpoint.facts import Leaf
-from ....linters.checkpoint.safetensors import WORDS
+from ....linters.checkpoint.safetensors import NOTES, WORDS
 
 SEPARATORS = (".", "/")
 
@@ -29,6 +29,9 @@ def tensor_names(names: Iterable[str], separator: str, shown: str) -> dict[str, 
             said = f"`{name}` has no `/`, and would come back cut at its dots"
             raise ContractLintError(said, Location(shown), "map it to a path of two parts")
         found[name] = name.replace("/", separator)
+        if found[name] == NOTES:
+            said = f"`{name}` is what .safetensors calls its own notes, and no array may be called so"
+            raise ContractLintError(said, Location(shown), "map it to another name")
     return found
 
 

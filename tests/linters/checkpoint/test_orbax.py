@@ -126,6 +126,20 @@ def test_the_last_committed_step_is_found(
     assert all(step in each.message for each in found if each.code == "CKP601")
 
 
+@pytest.mark.parametrize("name", ["4.orbax-checkpoint-tmp", "state.orbax-checkpoint-tmp", "state"])
+def test_a_save_that_ended_while_each_process_still_had_its_own_database(
+    copied: Callable[[str], Path], name: str
+) -> None:
+    """There is nothing of the step yet but `ocdbt.process_0`, whose number is none of a step."""
+    root = copied("ocdbt")
+    step = root.rename(root.parent / name)
+    for path in step.iterdir():
+        if path.name != "ocdbt.process_0":
+            (shutil.rmtree if path.is_dir() else Path.unlink)(path)
+    found = [code for code, _ in said(step)]
+    assert found == (["CKP601"] if "tmp" in name else []) + ["CKP609"]
+
+
 def _largest(root: Path) -> Path:
     return max((path for path in root.rglob("*") if path.is_file() and "/d/" in path.as_posix()), key=_size)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from contract_lint.contracts.load import load_contract
 from contract_lint.contracts.model import Contract
 from contract_lint.contracts.record import section_digests
 from contract_lint.linters.checkpoint.evidence import CheckpointEvidence, Digests
-from contract_lint.linters.checkpoint.facts import Checkpoint, Fault, Hole, Item, Leaf, Step
+from contract_lint.linters.checkpoint.facts import Checkpoint, Fault, Hole, Item, Leaf, Placed, Step
 from contract_lint.linters.checkpoint.judge import judge_checkpoint
 from contract_lint.linters.checkpoint.observations import Line, Observations
 from contract_lint.linters.registry import builtin_rules
@@ -65,6 +66,38 @@ EARLIER = Step("100.orbax-checkpoint-tmp-7", 100, "temporary", "its save has not
 LISTED = DataManifest((DataFile("a", "shard", 1, "sha256:" + hashlib.sha256(b"a").hexdigest(), None),), None)
 OTHER = DataManifest((replace(LISTED.files[0], sha256="sha256:" + "0" * 64),), None)
 
+TIMES = [
+    DataManifest(
+        tuple(DataFile(name, "shard", 1, f"sha256:{digit * 64}", None) for name in ("_CHECKPOINT_METADATA", "a")), None
+    )
+    for digit in "01"
+]
+
+MESH = {"data": 2, "fsdp": 4}
+PLACED_AS = """{}
+mesh: { axes: { data: 2, fsdp: 4 } }
+targets: [cpu:8]
+parameters: { logical_axes: { wide: [fsdp] }, rules: [{ match: embed, axes: [wide, null] }] }
+"""
+
+
+def lay(paths: str, *spec: tuple[str, ...], mesh: Mapping[str, int] | None = None) -> Change:
+    """The state with the named arrays (a regular expression) in a placement."""
+    placed = Placed(MESH if mesh is None else mesh, spec)
+    return {
+        "section": PLACED_AS,
+        "leaves": {
+            path: replace(leaf, placed=placed if re.fullmatch(paths, path) else None) for path, leaf in tree().items()
+        },
+    }
+
+
+def lay_step(axes: tuple[str, ...], shape: tuple[int, ...]) -> dict[str, Leaf]:
+    whole = tree({"step": shape})
+    return {**whole, "step": replace(whole["step"], placed=Placed(MESH, (axes,)))}
+
+
+EMBED = "params/embed"
 OBSERVED = "{ observations: { metrics: { every: 100, fields: [loss] } } }"
 SEEN = Observations(
     "observations",
@@ -184,6 +217,37 @@ CASES: list[tuple[str, Change, str, Change]] = [
         {"holes": (Hole("unstored", "step", "1 of 1 chunks are not stored", "state/step"),)},
         "state/step reads in part as the fill value",
         {"holes": ()},
+    ),
+    (
+        "CKP613",
+        {"digests": Digests("d.json", *TIMES)},
+        "2 of 2 files are not as in d.json, _CHECKPOINT_METADATA with the time of the save among them",
+        {"digests": Digests("d.json", TIMES[1], TIMES[1])},
+    ),
+    (
+        "CKP617",
+        lay(EMBED),
+        "params/embed was saved as P(), promised is P('fsdp')",
+        lay(EMBED, ("fsdp",)),
+    ),
+    ("CKP617", lay(EMBED, (), ("fsdp",)), "saved as P(None, 'fsdp'), promised is P('fsdp')", lay(".*scale", ("fsdp",))),
+    (
+        "CKP617",
+        lay(".*/nu/embed"),
+        "opt_state/0/nu/embed was saved as P()",
+        {**lay(".*/nu/embed"), "section": PLACED_AS.replace("[wide, null]", "[null, null]")},
+    ),
+    (
+        "CKP617",
+        lay(EMBED, ("fsdp",), mesh={"data": 4, "fsdp": 2}),
+        "it was saved on data 4 x fsdp 2, promised is data 2 x fsdp 4",
+        lay(EMBED, ("fsdp",), mesh={"one": 1, **MESH}),
+    ),
+    (
+        "CKP617",
+        {**lay("step"), "section": "{ leaves: { step: { axes: [fsdp] } } }", "leaves": lay_step((), (4,))},
+        "state/step was saved as P(), promised is P('fsdp')",
+        {"section": "{ leaves: { step: { axes: [fsdp] } } }", "leaves": lay_step(("fsdp",), (4,))},
     ),
     (
         "CKP616",

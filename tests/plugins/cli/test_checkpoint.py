@@ -51,6 +51,26 @@ def test_a_folder_of_steps(cli: Run, run: Path) -> None:
     assert (done.returncode, found["code"], found["path"]) == (1, "CKP609", "run/200/state.safetensors")
 
 
+def test_a_warning_takes_nothing_from_the_verdict(cli: Run, run: Path) -> None:
+    (run / "50.orbax-checkpoint-tmp").mkdir()
+    said = " ".join(cli("checkpoint", "check", "run").stdout.split())
+    assert said.startswith("PASS run: complete, contents unverified; step 200 (newest of 2 committed), 4 arrays")
+    assert "nu 1/1, 1 warning. First: run/200: 1 temporary name" in said
+    (run / "200/state.safetensors").write_bytes((run / "200/state.safetensors").read_bytes()[:-1])
+    assert "complete" not in cli("checkpoint", "check", "run").stdout.partition("First")[0]
+
+
+def test_a_file_of_digests_is_exchanged_whole(cli: Run, run: Path) -> None:
+    """Its other name keeps what it had: the new text was not written into the file that is there."""
+    write = ("checkpoint", "digests", "run", "--output", "d.json")
+    assert cli(*write).returncode == 0
+    before = (run.parent / "d.json").stat().st_ino
+    assert cli(*write).returncode == 0 and (run.parent / "d.json").stat().st_ino != before
+    assert cli(*write[:-1], "/dev/null").returncode == 0 and Path("/dev/null").is_char_device()
+    assert cli(*write[:-1], "no/where").returncode == 2
+    assert sorted(each.name for each in run.parent.iterdir()) == ["d.json", "run"]
+
+
 @pytest.mark.parametrize("columns", [80, 120])
 def test_a_contract_that_is_broken(cli: Run, run: Path, columns: int) -> None:
     promise = "model: { kind: listed, parameters: { w: [4, 3] } }\ncheckpoint: { state: { random key: rng } }\n"

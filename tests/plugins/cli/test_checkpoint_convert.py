@@ -173,6 +173,20 @@ def test_nothing_is_replaced_and_nothing_left_half_done(
     assert sorted(os.listdir(tmp_path)) == names
 
 
+def test_what_a_file_says_of_itself_is_left_out_and_said(cli: Run, tmp_path: Path) -> None:
+    text = b'{"__metadata__":{"format":"pt","step":"3"},"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+    (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + bytes(4))
+    for out in ("tree", "b.safetensors"):
+        done = cli("checkpoint", "convert", "a.safetensors", out)
+        assert done.returncode == 0 and "what the file says of itself left out (format, step)" in done.stdout
+    (tmp_path / "m.yaml").write_text('rules: [{ from: x, to: "__metadata__" }]')
+    done = cli("checkpoint", "convert", "a.safetensors", "c.safetensors", "--mapping", "m.yaml")
+    assert done.returncode == 2 and "`__metadata__` is what .safetensors calls its own notes" in done.stderr
+    text = b'{"__metadata__":{"step":3}}'
+    (tmp_path / "a.safetensors").write_bytes(struct.pack("<Q", len(text)) + text)
+    assert '`__metadata__` is {"step": 3}, not' in cli("checkpoint", "check", "a.safetensors").stderr
+
+
 def test_names_that_would_not_come_back_are_refused(cli: Run, tmp_path: Path) -> None:
     saved(tmp_path / "a.safetensors", {"a/b.c": ("F32", [2]), "a/d": ("F32", [1])})
     assert cli("checkpoint", "convert", "a.safetensors", "tree").returncode == 0

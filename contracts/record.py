@@ -28,7 +28,11 @@ RECORD_SCHEMA = 1
 SUFFIX = ".record.json"
 _NAMED = re.compile(r"(?P<name>.*)\.(?P<digest>[0-9a-f]{64})\.record\.json", re.DOTALL)
 
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+SHA256, TIME = r"^[0-9a-f]{64}$", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
+FORMS = {SHA256: "64 hexadecimal digits in lower case", TIME: "a time such as 2027-03-01T12:00:00Z"}
+"""What the patterns of texts are the form of."""
+
+Sha256 = Annotated[str, Field(pattern=SHA256)]
 Bytes = Annotated[int, Field(ge=0, lt=1 << 63)]
 Text = Annotated[str, Field(max_length=20_000)]
 Short = Annotated[str, Field(max_length=500)]
@@ -57,7 +61,8 @@ class Author(Part):
 
 class SourceState(Part):
     """What was checked out. `dirty_digest`: sha256 of all that differs from the commit, untracked files included;
-    None where nothing does, or where it could not be told, and then `undigested` says why."""
+    None where nothing does, or where it could not be told, and then `undigested` says why. It also says why there is
+    no commit."""
 
     commit: Short | None = None
     dirty: bool | None = None
@@ -161,7 +166,7 @@ class Record(Part):
     tool: Short
     kind: Kind
     name: Short
-    created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
+    created: Annotated[str, Field(pattern=TIME)]
     author: Author | None = None
     source: SourceState
     contract: ContractState

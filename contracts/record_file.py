@@ -11,8 +11,8 @@ from .data_manifest import MAX_FILES, bad_name
 from .errors import ContractLintError
 from .finding import Location
 from .json_nodes import parse_json
-from .key import format_key
-from .record import PREDICATE, RECORD_SCHEMA, STATEMENT, Record
+from .record import FORMS, PREDICATE, RECORD_SCHEMA, STATEMENT, Record
+from .unfit import unfit
 from .yaml_nodes import Source, plain
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -55,9 +55,7 @@ def parse_record(data: bytes, shown: str) -> Record:
     try:
         record = Record.model_validate({**predicate, "files": files})
     except ValidationError as error:
-        first = error.errors()[0]
-        key = format_key(("predicate", *first["loc"]))[:120]
-        raise ContractLintError(f"`{key}`: {first['msg'].lower()}", place, _NO_RECORD) from None
+        raise ContractLintError(unfit(error, ("predicate",), FORMS), place, _NO_RECORD) from None
     _paths(record, place)
     if record.as_text() != text:
         raise ContractLintError("is not written as records are: keys sorted, no blanks", place, _NO_RECORD)
@@ -70,16 +68,26 @@ def _predicate(found: Any, place: Location) -> dict[str, Any]:
     kind = found.get("predicateType")
     if not isinstance(kind, str) or not kind.startswith(PREDICATE):
         raise ContractLintError("is a statement of another kind: `predicateType` names no record", place, _NO_RECORD)
-    if kind != f"{PREDICATE}{RECORD_SCHEMA}":
-        said = f"has schema {kind.removeprefix(PREDICATE)[:20]}; known here is {RECORD_SCHEMA}"
-        raise ContractLintError(said, place, "read it with the version of contract-lint that wrote it")
+    _require_known(kind.removeprefix(PREDICATE), place)
     unknown = sorted(found.keys() - {"_type", "subject", "predicateType", "predicate"})
     if unknown:
         raise ContractLintError(f"unknown key `{unknown[0][:80]}`", place)
     predicate = found.get("predicate")
     if not isinstance(predicate, dict) or "files" in predicate:
         raise ContractLintError("`predicate` is no mapping of a record", place, _NO_RECORD)
+    _require_known(predicate.get("schema_version", RECORD_SCHEMA), place)
     return predicate
+
+
+def _require_known(schema: object, place: Location) -> None:
+    """Raises ContractLintError for a schema that is not this version's. A word is one of no version."""
+    told = str(schema)
+    if told == str(RECORD_SCHEMA):
+        return
+    later = told.isdecimal() and len(told) < 10 and int(told) > RECORD_SCHEMA
+    said = "is of a later version of contract-lint" if later else "is of no version of contract-lint"
+    help = "read it with the version of contract-lint that wrote it" if later else _NO_RECORD
+    raise ContractLintError(f"{said}: schema {told[:20]}, known here is {RECORD_SCHEMA}", place, help)
 
 
 def _subject(found: dict[str, Any], place: Location) -> list[Any]:

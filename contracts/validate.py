@@ -17,29 +17,8 @@ from .key import Key, format_key
 from .model import Contract
 from .problems import INVALID_VALUE, MISSING_KEY, UNKNOWN_KEY
 from .suggest import did_you_mean, nearest
-from .yaml_nodes import resolve_scalar
+from .unfit import expected, found, looks_otherwise
 
-_EXPECTED = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "none_required": "null",
-    "date_from_datetime_parsing": "a date such as 2027-03-01",
-    "date_parsing": "a date such as 2027-03-01",
-    "date_type": "a date such as 2027-03-01",
-}
-_BOUNDS = {
-    "greater_than_equal": ("at least", "ge"),
-    "greater_than": ("above", "gt"),
-    "less_than_equal": ("at most", "le"),
-    "less_than": ("below", "lt"),
-}
 _ABSENT = object()
 _EMPTY = '""'
 _UNSEEN = "\u00a0\u2007\u202f\u3000"
@@ -129,64 +108,24 @@ def _finding(key: Key, errors: list[ErrorDetails], document: Document) -> Findin
         )
     if kind == "extra_forbidden":
         return _unknown(key, document)
-    found = _short(errors[0]["input"] if kind != "union_tag_invalid" else errors[0].get("ctx", {})["tag"])
-    expected = " or ".join(dict.fromkeys(_expected(error) for error in errors))
+    there = found(errors[0])
+    wanted = " or ".join(dict.fromkeys(expected(error) for error in errors))
     help_line = None
-    words = _QUOTED.findall(expected)
+    words = _QUOTED.findall(wanted)
     if words and isinstance(errors[0]["input"], (str, dict)):
-        near = nearest(found, words)
+        near = nearest(there, words)
         help_line = f"did you mean `{near}`?" if near else None
-    if _looks_otherwise(errors[0]["input"]):
+    if looks_otherwise(errors[0]["input"]):
         help_line = "leave out the quotes"
     return INVALID_VALUE.at(
         place,
-        f"`{spelled}` must be {expected}, found {found}",
+        f"`{spelled}` must be {wanted}, found {there}",
         key=spelled,
-        expected=expected,
-        found=found,
+        expected=wanted,
+        found=there,
         help=help_line,
         evidence=document.bound_by(key),
     )
-
-
-def _expected(error: ErrorDetails) -> str:
-    context = error.get("ctx", {})
-    kind = error["type"]
-    if kind == "literal_error":
-        return str(context["expected"])
-    if kind == "union_tag_invalid":
-        return str(context["expected_tags"]).replace(", ", " or ")
-    if kind in _BOUNDS:
-        words, name = _BOUNDS[kind]
-        return f"{words} {context[name]}"
-    if kind == "value_error":
-        text = str(context["error"])
-        return text.removeprefix("expected ") if text.startswith("expected ") else f"usable ({text})"
-    if kind == "too_short":
-        return f"at least {context['min_length']} entry"
-    if kind == "string_too_short":
-        return "text that is not empty"
-    return _EXPECTED.get(kind, error["msg"][:1].lower() + error["msg"][1:])
-
-
-def _short(value: Any) -> str:
-    """A value as it would be written, cut to a line."""
-    if isinstance(value, dict):
-        return "a mapping" if value else "an empty mapping"
-    if isinstance(value, list):
-        return "a list"
-    if value is None:
-        return "null"
-    if value == "":
-        return "empty text"
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    text = text if len(text) <= 60 else text[:57] + "..."
-    return f'the text "{text}"' if _looks_otherwise(value) else text
-
-
-def _looks_otherwise(value: Any) -> bool:
-    """Whether a text would be a number, true or false without its quotes."""
-    return isinstance(value, str) and len(value) <= 60 and not isinstance(resolve_scalar(value), str)
 
 
 def _unknown(key: Key, document: Document) -> Finding:

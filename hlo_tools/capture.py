@@ -18,6 +18,7 @@ from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
 from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, MeshFact, RunFacts, StepFacts
 from ..contracts.semantics import SemanticsFacts
+from ..contracts.unfit import unfit
 from .consistency import (
     AGAIN,
     PROGRAM,
@@ -281,9 +282,7 @@ def validated(kind: type[Model], data: bytes, location: Location) -> Model:
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ContractLintError(f"`{key}`: {first['msg']}" if key else first["msg"], location) from None
+        raise ContractLintError(unfit(error), location) from None
 
 
 def _read_manifest(root: Path) -> Manifest:

@@ -47,7 +47,7 @@ class CachePlaces:
             failure = _prepared(folder)
             if failure is None:
                 if folder != self._first:
-                    say(f"captures are kept in {_shown(folder)}: {FOLDER} in the project {failures[0]}")
+                    say(f"captures and records are kept in {_shown(folder)}: {FOLDER} in the project {failures[0]}")
                 return folder
             failures.append(failure)
         if self._chosen is not None:

@@ -62,15 +62,19 @@ def create(
     """
     from ..pipeline.record.create import Asked, create
     from ..pipeline.record.verify import new_report
+    from .output import note
     from .progress import progress
 
     settings = wanted.settings()
     asked = Asked(metrics, reports, captures, checkpoints, data, files, conclusion, author)
     with progress(lines=False) as told:
-        path, record = create(
+        created = create(
             contract, asked, root=root, out=out, python=python, cache_dir=cache_dir or settings.cache_dir, say=told
         )
-    return wanted.emit(new_report(path, record, settings.select, settings.ignore, settings.fail_on))
+    code = wanted.emit(new_report(created, settings.select, settings.ignore, settings.fail_on))
+    for each in created.notes:
+        note(each)
+    return code
 
 
 @command.command("verify", short_help="Whether a record and all it binds are unchanged.")

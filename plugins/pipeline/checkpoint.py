@@ -98,7 +98,8 @@ def _proof(evidence: CheckpointEvidence) -> str:
     contents = f"contents as in {evidence.digests.path}" if evidence.digests is not None else "contents unverified"
     unstored = any(hole.kind == "unstored" for item in checkpoint.items for hole in item.holes)
     parts = [f"complete{' but for chunks that may hold zeros' if unstored else ''}, {contents}"]
-    counts = f"{len(checkpoint.arrays):,} arrays, {checkpoint.elements:,} elements"
+    arrays, elements = len(checkpoint.arrays), checkpoint.elements
+    counts = f"{arrays:,} array{'s' * (arrays != 1)}, {elements:,} element{'s' * (elements != 1)}"
     if checkpoint.steps:
         committed = [step for step in checkpoint.steps if step.state == "committed"]
         newest = "newest" if checkpoint.step == checkpoint.latest else "one"
@@ -117,7 +118,7 @@ def _proof(evidence: CheckpointEvidence) -> str:
     if evidence.section.observations is not None:
         seen = evidence.observations
         lines = f"{len(seen.lines):,} line{'s' * (len(seen.lines) != 1)} of metrics" if seen is not None else ""
-        files = f", {len(seen.files):,} files" if seen is not None and seen.files else ""
+        files = f", {len(seen.files):,} file{'s' * (len(seen.files) != 1)}" if seen is not None and seen.files else ""
         parts.append(
             f"observed: {lines}{files}" if seen is not None else "observations not looked at: one step was named"
         )

@@ -9,6 +9,8 @@ from typing import Any
 from ...linters.checkpoint.difference import LeafChange, difference
 from ...linters.checkpoint.read import read_checkpoint
 
+_SAID = {"shape": "in shape", "dtype": "in dtype", "values": "in values"}
+
 
 @dataclass(frozen=True, slots=True)
 class CheckpointDiff:
@@ -21,7 +23,7 @@ class CheckpointDiff:
 
     @property
     def verdict(self) -> str:
-        """`3 leaves differ: 1 shape, 2 values`."""
+        """`3 leaves differ: 1 added, 2 in values`."""
         if not self.changes:
             return (
                 "the same leaves, and the same values" if self.values else "the same leaves; values were not compared"
@@ -30,7 +32,7 @@ class CheckpointDiff:
         for change in self.changes:
             kinds[change.kind] += 1
         leaves = len({change.path for change in self.changes})
-        counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
+        counts = ", ".join(f"{count:,} {_SAID.get(kind, kind)}" for kind, count in kinds.items() if count)
         return f"{leaves:,} lea{'f differs' if leaves == 1 else 'ves differ'}: {counts}"
 
     def as_json(self) -> dict[str, Any]:

@@ -236,7 +236,7 @@ def _proof(facts: ResumeFacts) -> str:
     arrays = len(facts.unbroken.state)
     parts = [
         f"{len(facts.unbroken.seen):,} steps, killed {', '.join(stops) or 'nowhere'}, taken up {resumes} times: "
-        f"{', '.join(names)} and {arrays:,} arrays equal to the bit"
+        f"{', '.join(names)} and {arrays:,} array{'s' * (arrays != 1)} equal to the bit"
     ]
     for leg in facts.meshes:
         compared = leg.compared

@@ -63,7 +63,7 @@ def metrics_table(metrics: dict[str, Metric]) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for name, metric in list(metrics.items())[:SHOWN]:
         figures = FIGURES if metric.count > 1 else FIGURES[:1]
-        odd = f"+{metric.not_finite:,} NaN" if metric.not_finite else ""
+        odd = f" +{metric.not_finite:,} not finite" if metric.not_finite else ""
         cells = [number(getattr(metric, each)) if each in figures else "" for each in FIGURES]
         table.add_row(one_line(name), f"{metric.count - metric.not_finite:,}{odd}", *cells)
     return table
@@ -132,9 +132,11 @@ def _rows(record: Record, path: str) -> Iterator[tuple[str, str]]:
 def _source(record: Record) -> str:
     source = record.source
     if source.commit is None:
-        return "unknown"
+        return one_line(f"unknown: {source.undigested}" if source.undigested else "unknown")
+    if source.dirty is None:
+        return one_line(f"commit {source.commit[:40]}, not known what differs: {source.undigested}")
     if not source.dirty:
-        return f"commit {one_line(source.commit)[:40]}" + (", nothing differs" if source.dirty is False else "")
+        return f"commit {one_line(source.commit)[:40]}, nothing differs"
     why = f", without a digest: {source.undigested}" if source.undigested else ""
     digest = f", difference {short(source.dirty_digest)}" if source.dirty_digest else why
     return one_line(f"commit {source.commit[:40]}, dirty{digest}")

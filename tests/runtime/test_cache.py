@@ -163,7 +163,7 @@ def test_a_project_that_takes_nothing_has_a_place_in_the_users_cache(project: Pa
     first = stored(cache)
     assert first.is_relative_to(home / ".cache" / "contract-lint")
     assert first.relative_to(home / ".cache" / "contract-lint").parts[0].startswith("project-")
-    assert told[0].startswith("captures are kept in ~/.cache/contract-lint/project-") and len(told) == 1
+    assert told[0].startswith("captures and records are kept in ~/.cache/contract-lint/project-") and len(told) == 1
     assert "(File exists)" in told[0] or "(Not a directory)" in told[0]
     assert cache_of(project).find("key") == first
 

@@ -1,7 +1,8 @@
 """The source differed from its commit, and the record does not say in what.
 
 ## What it does
-Of a source tree with changes, looks for the digest of all that differs from the commit.
+Of a source tree with changes, looks for the digest of all that differs from the commit. Also where git did not say
+whether anything differs.
 
 ## Why is this bad?
 The commit names another program than the one that ran. With a digest, a tree that somebody kept can be proven to be
@@ -32,12 +33,16 @@ from ..evidence import RecordEvidence
 
 def check(evidence: RecordEvidence) -> Iterable[Finding]:
     source = evidence.record.source if evidence.record is not None else None
-    if source is None or not source.dirty or source.dirty_digest is not None:
+    if source is None or source.commit is None or source.dirty is False or source.dirty_digest is not None:
         return
+    if source.dirty is None and source.undigested is None:
+        return  # no command writes that: EXP613
     why = f": {source.undigested}" if source.undigested else ""
+    said = "the source differed from commit {}, and what differs has no digest"
+    unknown = "nothing says whether the source differed from commit {}"
     yield evidence.finding(
         RULE,
-        f"the source differed from commit {source.commit}, and what differs has no digest{why}",
+        f"{(said if source.dirty else unknown).format(source.commit)}{why}",
         subject="source",
         key="source.dirty_digest",
         help="commit before the run; large files that are not tracked belong into .gitignore",

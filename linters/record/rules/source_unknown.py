@@ -1,7 +1,8 @@
 """A record does not say which source was run.
 
 ## What it does
-Looks for the commit that was checked out where the contract is.
+Looks for the commit that was checked out where the contract is. Where git named none, it says what git said: no
+repository, no commit yet, a `.git` that is damaged, no `git` at all.
 
 ## Why is this bad?
 Everything else in a record says how the code was run, and nothing says which code.
@@ -30,13 +31,15 @@ from ..evidence import RecordEvidence
 
 
 def check(evidence: RecordEvidence) -> Iterable[Finding]:
-    if evidence.record is not None and evidence.record.source.commit is None:
+    source = evidence.record.source if evidence.record is not None else None
+    if source is not None and source.commit is None:
+        why = f": {source.undigested}" if source.undigested else ""
         yield evidence.finding(
             RULE,
-            "the record names no commit: the contract lies in no git repository that has one",
+            f"the record names no commit{why}",
             subject="source",
             key="source.commit",
-            help="keep the code and its contracts in git",
+            help="keep the code and its contracts in git, and see that `git status` works there",
         )
 
 

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from pydantic import ValidationError
+
 from .... import __version__
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
 from ....contracts.load import LoadedContract
 from ....contracts.record import (
+    FORMS,
     Author,
     CheckpointState,
     ContractState,
@@ -32,6 +35,7 @@ from ....contracts.record import (
     summarised,
 )
 from ....contracts.record_file import parse_record
+from ....contracts.unfit import unfit
 from ....hlo_tools.capture import Capture
 from ....hlo_tools.program_digest import program_digest
 from ..report import Report
@@ -99,7 +103,8 @@ def build(
         )
         parse_record(record.as_text().encode(), record.file_name)
     except (ValueError, ContractLintError) as error:
-        said = error.message if isinstance(error, ContractLintError) else " ".join(str(error).split()[:40])
+        said = error.message if isinstance(error, ContractLintError) else str(error)
+        said = unfit(error, (), FORMS) if isinstance(error, ValidationError) else said[:300]
         raise ContractLintError(f"cannot be put into a record: {said}", Location(loaded.path)) from error
     return record
 

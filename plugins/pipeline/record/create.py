@@ -22,12 +22,21 @@ from ....runtime.contract import project_root
 from .bound import Bound
 from .build import build, environment_of
 from .metrics import read_metrics
-from .place import kept, records_folder, shown_path
+from .place import kept, records_folder, short, shown_path
 from .reported import verdict_in
 from .source_state import git_author, source_state
 
 _DISTRIBUTION = re.compile(r"(?P<name>[A-Za-z0-9._]+?)-(?P<version>\d[^-]*)(?:-py[\d.]+)?\.(?:dist-info|egg-info)")
 _AUTHOR = re.compile(r"(?P<name>[^<>]+?)\s*(?:<(?P<email>[^<>]+)>)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A new record, its file, and what a reader should know of how it was made."""
+
+    path: Path
+    record: Record
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +62,8 @@ def create(
     python: str | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
     say: Callable[[str], None] | None = None,
-) -> tuple[Path, Record]:
-    """Write a record of what was asked; its file and itself.
+) -> Created:
+    """Write a record of what was asked.
 
     `root`: the folder that its paths are relative to; None: the contract's project. `out`: the folder to write to.
     Raises ContractLintError for what cannot be read or bound, and where the record cannot be written.
@@ -71,9 +80,9 @@ def create(
     bind_texts(bound, loaded)
     metrics: dict[str, Metric] = {}
     captures: list[tuple[Capture, str | None]] = []
+    notes: list[str] = []
     for each in asked.metrics:
-        name = bound.file(each)
-        metrics |= read_metrics(_read(each), name)
+        _join(metrics, read_metrics(_read(each), bound.file(each), notes.append), each)
     for each in asked.captures:
         captures.append((_capture(bound, each), bound.name(each)))
     for each in asked.files:
@@ -98,18 +107,31 @@ def create(
         verdicts=verdicts,
         conclusion=asked.conclusion,
     )
-    return written(record, base, out, cache_dir, tell), record
+    kept = written(record, base, out, cache_dir, notes.append)
+    return Created(kept, record, (*notes, f"record {short(record.digest)} is in {shown_path(kept)}"))
+
+
+def _join(metrics: dict[str, Metric], more: dict[str, Metric], path: str) -> None:
+    """Take the metrics of one more file in. Raises ContractLintError where one of the name is there."""
+    taken = sorted(metrics.keys() & more.keys())
+    if taken:
+        source = metrics[taken[0]].source
+        twice = "is named twice" if source == more[taken[0]].source else f"has `{taken[0]}`, and so has {source}"
+        help = "a record has one metric of a name: leave one file out, or give one of the two another name"
+        raise ContractLintError(twice, Location(path), help)
+    metrics |= more
 
 
 def written(
     record: Record, root: Path, out: str | None, cache_dir: str | os.PathLike[str] | None, say: Callable[[str], None]
 ) -> Path:
     """The file of a record that was written to its place. Raises ContractLintError where that takes nothing."""
+    folder = Path(out) if out is not None else records_folder(root, cache_dir, say)
     try:
-        return kept(Path(out) if out is not None else records_folder(root, cache_dir, say), record)
+        return kept(folder, record)
     except OSError as error:
-        place = Location(out or shown_path(root))
-        raise ContractLintError(f"the record cannot be written: {error.strerror or error}", place) from error
+        said = f"no record can be written there: {error.strerror or error}"
+        raise ContractLintError(said, Location(shown_path(folder)), "name another folder with -o") from error
 
 
 def environment(python: str | None) -> Environment:

@@ -15,19 +15,23 @@ from ....runtime.cache_places import FOLDER, cache_places
 
 RECORDS = "records"
 LATEST = "latest"
-_PREFIX = re.compile(r"[0-9a-f]{4,64}")
+_PREFIX = re.compile(r"[0-9a-f]{1,64}")
 MOST = 100_000
 
 
 def records_folder(root: Path, cache_dir: str | os.PathLike[str] | None, say: Callable[[str], None]) -> Path:
-    """The folder for new records of a project, made where it is not there. Raises ContractLintError or OSError."""
+    """The folder for new records of a project, made where it is not there. Raises ContractLintError."""
     places = cache_places(root, _chosen(cache_dir))
     place = places.writable(say)
     if place not in places.readable:
         said = f"neither {FOLDER} in the project nor the user's cache folder can be written to"
         raise ContractLintError(said, help="name a folder with -o or --cache-dir")
     folder = place / RECORDS
-    folder.mkdir(exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        said = f"no record can be written there: {error.strerror or error}"
+        raise ContractLintError(said, Location(shown_path(folder)), "name another folder with -o") from error
     return folder
 
 
@@ -75,9 +79,10 @@ def find(named: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:
             return matching[0]
         if matching:
             raise ContractLintError(f"{len(matching)} records begin with {named}", help="give more of the digits")
-    where = f"{len(there):,} records of this project" if there else f"no record in {FOLDER}/{RECORDS}"
+    many = f"there {'is' if len(there) == 1 else 'are'} {len(there):,} record{'s' * (len(there) != 1)} of this project"
+    where = many if there else f"there is no record in {FOLDER}/{RECORDS}"
     help = "name a file, the first digits of its sha256, or `latest`; `contract-lint history` lists them"
-    raise ContractLintError(f"no record is {named[:120]}: there is {where}", help=help)
+    raise ContractLintError(f"no record is {named[:120]}: {where}", help=help)
 
 
 def read_record(path: Path) -> Record:

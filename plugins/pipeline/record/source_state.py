@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 from pathlib import Path
 
 from ....contracts.errors import ContractLintError
 from ....contracts.model import format_bytes
 from ....contracts.record import Author, SourceState
 from ....linters.record.files import digest_below, size_below
+from .git import GitError, commit_of, git, work_tree
 
-_PATIENCE = 20.0
-"""Seconds that git may take."""
 MOST_UNTRACKED = 64 * 1024**2
 """Bytes of one file that is not tracked. Larger ones are data, and no part of the source."""
 MOST_FILES = 2_000
 
 
 def source_state(folder: Path) -> SourceState:
-    """The source that `folder` lies in; empty outside of git.
+    """The source that `folder` lies in; without a commit where git names none, and then why.
 
     The digest is over the binary difference to the commit and each untracked file that is not ignored, by path.
     """
-    commit = _git(folder, "rev-parse", "HEAD")
-    top = _git(folder, "rev-parse", "--show-toplevel")
-    if commit is None or top is None:
-        return SourceState()
-    name, root = commit.decode("ascii", "replace").strip(), Path(top.decode("utf-8", "surrogateescape").strip())
-    difference = _git(root, "diff", "HEAD", "--binary", "--no-ext-diff", "--no-textconv", "--no-color")
-    listed = _git(root, "ls-files", "--others", "--exclude-standard", "-z")
-    if difference is None or listed is None:
-        return SourceState(commit=name, undigested="git did not say what differs")
+    try:
+        root = work_tree(folder)
+        name = commit_of(root)
+    except GitError as error:
+        return SourceState(undigested=str(error)[:500])
+    try:
+        difference = git(root, "diff", "HEAD", "--binary", "--no-ext-diff", "--no-textconv", "--no-color")
+        listed = git(root, "ls-files", "--others", "--exclude-standard", "-z")
+    except GitError as error:
+        return SourceState(commit=name, undigested=str(error)[:500])
     untracked = sorted(path for path in listed.decode("utf-8", "surrogateescape").split("\0") if path)
     if not difference and not untracked:
         return SourceState(commit=name, dirty=False)
@@ -44,12 +43,15 @@ def source_state(folder: Path) -> SourceState:
 
 def git_author(folder: Path) -> Author | None:
     """Who git says works there."""
-    name = _git(folder, "config", "user.name")
-    email = _git(folder, "config", "user.email")
-    if name is None or not name.strip():
-        return None
-    told = (email or b"").decode("utf-8", "replace").strip()[:500]
-    return Author(name=name.decode("utf-8", "replace").strip()[:500], email=told or None)
+    name, email = (_configured(folder, each) for each in ("user.name", "user.email"))
+    return Author(name=name[:500], email=email[:500] or None) if name else None
+
+
+def _configured(folder: Path, key: str) -> str:
+    try:
+        return git(folder, "config", key).decode("utf-8", "replace").strip()
+    except GitError:
+        return ""
 
 
 def _untracked(digest: hashlib._Hash, root: Path, paths: list[str]) -> str | None:
@@ -68,16 +70,3 @@ def _untracked(digest: hashlib._Hash, root: Path, paths: list[str]) -> str | Non
             return f"{shown}, which is not tracked: {said}"
         digest.update(f"{found.sha256 if found is not None else 'gone'} {path}\n".encode())
     return None
-
-
-def _git(folder: Path, *arguments: str) -> bytes | None:
-    try:
-        done = subprocess.run(
-            ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments],
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=_PATIENCE,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout if done.returncode == 0 else None

@@ -10,7 +10,7 @@ from typing import TypeVar
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding, Location
 from ....contracts.load import load_contract
-from ....contracts.record import FileDigest, Record, digest_in, sha256
+from ....contracts.record import FileDigest, Metric, Record, digest_in, sha256
 from ....contracts.record_file import parse_record, record_bytes
 from ....hlo_tools.capture import read_capture
 from ....linters.record.evidence import Recomputed, RecordEvidence
@@ -19,6 +19,7 @@ from ....linters.record.judge import judge_record
 from ..report import FailOn, Report, report
 from ..selection import require_known, selected
 from .build import programs
+from .create import Created
 from .metrics import MAX_BYTES, read_metrics
 from .place import find, root_of, short, shown_path
 from .reported import verdict_in
@@ -50,10 +51,11 @@ def verify_record(
         help = "a record is named NAME.<sha256 of the file>.record.json: give it back its name"
         raise ContractLintError("is not named as records are, with its sha256", Location(shown), help)
     record = parse_record(data, shown) if promised == digest else None
-    recomputed = None
+    recomputed, notes = None, list[str]()
     if record is not None:
         base = Path(root).resolve() if root is not None else root_of(path)
-        recomputed = _recomputed(record, base, on_progress or (lambda _: None))
+        notes += _taken(record)
+        recomputed = _recomputed(record, base, on_progress or (lambda _: None), notes.append)
     evidence = RecordEvidence(shown, digest, promised, record, recomputed)
     return report(
         selected(judge_record(evidence), select, ignore),
@@ -61,7 +63,7 @@ def verify_record(
         subject=name_of(shown, record, digest),
         fail_on=fail_on,
         proof=_proof(record, recomputed) if record is not None and recomputed is not None else None,
-        notes=_taken(record) if record is not None else (),
+        notes=tuple(notes),
     )
 
 
@@ -70,19 +72,22 @@ def judged_new(path: Path, record: Record) -> list[Finding]:
     return judge_record(RecordEvidence(shown_path(path), record.digest, record.digest, record))
 
 
-def new_report(path: Path, record: Record, select: Sequence[str], ignore: Sequence[str], fail_on: FailOn) -> Report:
+def new_report(created: Created, select: Sequence[str], ignore: Sequence[str], fail_on: FailOn) -> Report:
     """The report on a record that was just written."""
     require_known([*select, *ignore])
+    path, record = created.path, created.record
     found = selected(judged_new(path, record), select, ignore)
     files = f"{len(record.files):,} file{'s' * (len(record.files) != 1)}"
     metrics = f"{len(record.metrics):,} metric{'s' * (len(record.metrics) != 1)}"
-    proof = f"binds {files}, {metrics}, {len(record.contract.sections)} sections of the contract"
+    sections = f"{len(record.contract.sections):,} section{'s' * (len(record.contract.sections) != 1)}"
+    proof = f"binds {files}, {metrics}, {sections} of the contract"
     return report(
         found,
         verb="record create",
         subject=name_of(shown_path(path), record, record.digest),
         fail_on=fail_on,
         proof=proof,
+        notes=created.notes,
     )
 
 
@@ -91,7 +96,7 @@ def name_of(shown: str, record: Record | None, digest: str) -> str:
     return shown if record is None else f"record {short(digest)} of {record.name}"
 
 
-def _recomputed(record: Record, root: Path, tell: Callable[[str], None]) -> Recomputed:
+def _recomputed(record: Record, root: Path, tell: Callable[[str], None], note: Callable[[str], None]) -> Recomputed:
     files: dict[str, FileDigest | None] = {}
     for file in record.files:
         tell(f"reading {file.path}")
@@ -99,6 +104,10 @@ def _recomputed(record: Record, root: Path, tell: Callable[[str], None]) -> Reco
         # A file of another size has another content; it need not be read to say so.
         told = None if size is None else FileDigest(path=file.path, sha256="0" * 64, bytes=size)
         files[file.path] = digest_below(root, file.path) if size == file.bytes else told
+
+    def metrics(data: bytes, shown: str) -> dict[str, Metric]:
+        return read_metrics(data, shown, note)
+
     whole = {path for path, now in files.items() if now is not None} - {
         file.path for file in record.files if files[file.path] != file
     }
@@ -107,7 +116,7 @@ def _recomputed(record: Record, root: Path, tell: Callable[[str], None]) -> Reco
         _contract(record, root, whole),
         _programs(record, root, whole),
         _shown_root(root),
-        _said_by(root, whole, (metric.source for metric in record.metrics.values()), read_metrics),
+        _said_by(root, whole, (metric.source for metric in record.metrics.values()), metrics),
         _said_by(root, whole, (verdict.source for verdict in record.verdicts), verdict_in),
     )
 

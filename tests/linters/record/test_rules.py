@@ -75,6 +75,13 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ),
     ("EXP607", {"config": NO_SEED}, "no seed is named", {"config": NO_SEED | {"rng": {"root": {"seed": 0}}}}),
     ("EXP608", {"source": SourceState()}, "names no commit", {}),
+    ("EXP608", {"source": SourceState(undigested="there is no `git` on PATH")}, "no commit: there is no `git`", {}),
+    (
+        "EXP605",
+        {"source": SourceState(commit="1" * 40, undigested="git says: bad object")},
+        "nothing says whether the source differed from commit",
+        {"source": CLEAN},
+    ),
     (
         "EXP609",
         {"programs": [PROGRAM.model_copy(update={"contract_digest": "0" * 64})]},

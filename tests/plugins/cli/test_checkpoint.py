@@ -149,7 +149,7 @@ def test_a_difference_is_told_by_its_leaf(cli: Run, run: Path, columns: int) -> 
     file.write_bytes(file.read_bytes()[:-5] + b"\x3f" + bytes(4))  # the step is 0.5
     done = cli("checkpoint", "diff", "run/100", "run/200", env={"COLUMNS": str(columns)})
     said = " ".join(done.stdout.split())
-    assert done.returncode == 0 and "run/100 and run/200: 3 leaves differ: 1 added, 1 shape, 1 values." in said
+    assert done.returncode == 0 and "run/100 and run/200: 3 leaves differ: 1 added, 1 in shape, 1 in values." in said
     assert "shape params/w: float32[4, 2] -> float32[2, 4]" in said
     assert "values step: 1 of 1 elements, relative inf, largest 0.5" in said
     assert max(map(len, done.stdout.splitlines())) <= columns

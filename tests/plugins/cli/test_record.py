@@ -14,6 +14,7 @@ import pytest
 from contract_lint.contracts.record import FileDigest, canonical, sha256
 from contract_lint.contracts.record_file import parse_record
 from contract_lint.plugins.pipeline.record.verify import verify_record
+from contract_lint.runtime.cache_places import cache_places
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 METRICS = "".join(json.dumps({"step": n, "loss": 2.0 - n / 10, "seconds": 0.5 + n}) + "\n" for n in range(10))
@@ -168,6 +169,8 @@ def test_nothing_outside_is_opened_and_links_and_holes_are_refused(cli: Run, pro
     outside = hollow.as_text().replace('"big"', '"../big"')
     (project / f"x.{sha256(outside)}.record.json").write_text(outside)
     (project / "bad.contract.yaml").write_text("contract: 1\nname: x\n")
+    (project / "n.jsonl").write_text('{"loss": 1, "other": 2}')
+    (project / "twice.jsonl").write_text('{"loss": 1, "loss": 2}')
     refused = {
         ("create", "bad.contract.yaml"): "bad.contract.yaml: has 1 error",
         ("verify", hollow.file_name): "big: is sparse: it has 10.00 GiB, stored are 0 B",
@@ -184,6 +187,18 @@ def test_nothing_outside_is_opened_and_links_and_holes_are_refused(cli: Run, pro
         ("create", "c.contract.yaml", "--report", "m.jsonl"): "m.jsonl: is no report of contract-lint",
         ("create", "c.contract.yaml", "--checkpoint", "linked"): "linked/1/d: is a symbolic link",
         ("show", "0123456"): "no record is 0123456",
+        ("create", "c.contract.yaml", "--metrics", "m.jsonl", "--metrics", "./m.jsonl"): "m.jsonl: is named twice",
+        (
+            "create",
+            "c.contract.yaml",
+            "--metrics",
+            "m.jsonl",
+            "--metrics",
+            "n.jsonl",
+        ): "n.jsonl: has `loss`, and so has m.jsonl",
+        ("create", "c.contract.yaml", "--metrics", "twice.jsonl"): "twice.jsonl:1: the key `loss` stands twice",
+        ("create", "c.contract.yaml", "-o", "m.jsonl/x"): "m.jsonl/x: no record can be written there: Not a directory",
+        ("create", "c.contract.yaml", "--conclusion", "x" * 20_001): "`conclusion` must be text of at most 20,000",
     }
     for arguments, said in refused.items():
         done = cli("record", *arguments)
@@ -205,3 +220,46 @@ def test_two_runs_that_differ_by_one_key_list_that_key_first(cli: Run, project: 
         done = cli("record", "diff", str(one), str(other), env={"COLUMNS": str(columns)})
         assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= columns
     assert "nothing differs" in cli("record", "diff", str(one), str(one)).stdout
+
+
+def test_where_it_is_and_what_was_left_out_is_said_and_several_metrics_are_joined(cli: Run, project: Path) -> None:
+    (project / "n.jsonl").write_text('{"other": Infinity, "tag": "x"}\n{"other": 1.0}')
+    create = ("record", "create", "c.contract.yaml", "--metrics", "m.jsonl", "--metrics", "n.jsonl")
+    done = cli(*create)
+    (made,) = (project / ".contract-lint/records").iterdir()
+    notes = [line for line in done.stderr.splitlines() if line.startswith("contract-lint: ")]
+    assert notes == [
+        "contract-lint: n.jsonl: left out, being no numbers: tag (text)",
+        f"contract-lint: record {made.name.split('.')[1][:12]} is in .contract-lint/records/{made.name}",
+    ]
+    shown = cli("record", "show", "latest").stdout
+    assert "1 +1 not finite" in shown and "NaN" not in shown
+    verified = cli("record", "verify", "latest")
+    assert verified.returncode == 0 and notes[0] in verified.stderr
+    (project / ".contract-lint").rename(project / "moved")
+    (project / ".contract-lint").write_text("in the way")
+    cache_places.cache_clear()  # it is another command
+    done = cli(*create, env={"XDG_CACHE_HOME": str(project / "home")})
+    (made,) = (project / "home").rglob("*.record.json")
+    assert made.as_posix().removeprefix(f"{project}/") in done.stderr
+    assert (
+        "captures and records are kept in" in done.stderr and ".contract-lint in the project cannot be" in done.stderr
+    )
+
+
+def test_a_record_is_found_by_any_first_digits_that_are_its_own(cli: Run, project: Path) -> None:
+    made: list[str] = []
+    for turn in range(17):  # two of 17 begin alike
+        (project / "m.jsonl").write_text(json.dumps({"loss": turn}))
+        cli("record", "create", "c.contract.yaml", "--metrics", "m.jsonl", "--author", "A", "--fail-on", "never")
+        made = [path.name.split(".")[1] for path in (project / ".contract-lint/records").iterdir()]
+        first = [each[0] for each in made]
+        if len(set(first)) < len(first):
+            break
+    twice = next(each for each in first if first.count(each) > 1)
+    done = cli("record", "show", twice)
+    assert done.returncode == 2 and f"2 records begin with {twice}" in done.stderr
+    (free, *_) = [each for each in "0123456789abcdef" if each not in first]
+    done = cli("record", "show", free)
+    assert done.returncode == 2 and f"no record is {free}: there are {len(made)} records of this project" in done.stderr
+    assert cli("record", "show", made[0]).returncode == 0

@@ -226,8 +226,20 @@ def digest_in(name: str) -> str | None:
 
 
 def section_digests(config: Mapping[str, Any]) -> dict[str, str]:
-    """One for each section that is there."""
-    return {name: sha256(canonical(value)) for name, value in sorted(config.items())}
+    """One for each section that is there, of what the contract says: after overlays and bindings, without defaults. So
+    records, checkpoints and observations have the same."""
+    return {name: sha256(canonical(plain(value))) for name, value in sorted(config.items())}
+
+
+def plain(value: Any) -> Any:
+    """Plain data that JSON can say: a number that is not finite is written as a word."""
+    if isinstance(value, dict):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 def lock_digest(packages: Mapping[str, str]) -> str:

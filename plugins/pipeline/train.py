@@ -51,7 +51,7 @@ def train(
         axes=_axes(loaded, name),
         args=_arguments(loaded),
         steps=steps,
-        kept=_kept(loaded, checkpoints, save_every or steps),
+        kept=kept_request(loaded, checkpoints, save_every or steps),
     )
     require_jax(python)
     note_options(say, own_step=False)
@@ -87,7 +87,8 @@ def _arguments(loaded: LoadedContract) -> dict[str, Any]:
     )
 
 
-def _kept(loaded: LoadedContract, folder: str | None, every: int) -> KeptRequest | None:
+def kept_request(loaded: LoadedContract, folder: str | None, every: int) -> KeptRequest | None:
+    """What the trainer is told of its checkpoints; None where it keeps none."""
     contract = loaded.contract
     if folder is None or contract is None:
         return None
@@ -99,7 +100,7 @@ def _kept(loaded: LoadedContract, folder: str | None, every: int) -> KeptRequest
         every=every,
         last=retention.last if retention is not None else None,
         keep=retention.every if retention is not None else None,
-        contract=section_digests(contract.as_json()),
+        contract=section_digests(loaded.document.data),
         observations=observations.model_dump(mode="json") if observations is not None else None,
     )
 

@@ -67,7 +67,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
 
 
 def _config(evidence: CheckpointEvidence, seen: Observations) -> Iterable[Finding]:
-    config, contract = seen.config, evidence.contract
+    config, loaded = seen.config, evidence.loaded
     if config is None:
         return
     file = seen.file(CONFIG)
@@ -84,9 +84,9 @@ def _config(evidence: CheckpointEvidence, seen: Observations) -> Iterable[Findin
         )
         return
     saved = config.get("contract")
-    if contract is None or not isinstance(saved, dict):
+    if loaded is None or not isinstance(saved, dict):
         return
-    now = section_digests(contract.as_json())
+    now = section_digests(loaded.document.data)
     changed = [name for name in COMPUTED if saved.get(name) != now.get(name)]
     if changed:
         yield evidence.finding(

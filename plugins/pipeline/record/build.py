@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -30,6 +28,7 @@ from ....contracts.record import (
     VerdictState,
     canonical,
     lock_digest,
+    plain,
     section_digests,
     sha256,
     summarised,
@@ -65,7 +64,7 @@ def build(
 
     Raises ContractLintError where something in it cannot be written down.
     """
-    config = _plain(loaded.document.data)
+    config = plain(loaded.document.data)
     name = loaded.contract.name if loaded.contract is not None else contract_path
     by_path = {file.path: file for file in files}
     try:
@@ -172,14 +171,3 @@ def _device(capture: Capture) -> DeviceState:
         effort=manifest.provenance.effort,
         xla_flags=manifest.provenance.xla_flags,
     )
-
-
-def _plain(value: Any) -> Any:
-    """Plain data that JSON can say: a number that is not finite is written as a word."""
-    if isinstance(value, dict):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from contract_lint.contracts.load import load_contract
 from contract_lint.plugins.pipeline.record import timed
 from contract_lint.plugins.pipeline.record.automatic import Where, record_training
 from contract_lint.plugins.pipeline.record.timed import Timed
+from contract_lint.plugins.pipeline.train import kept_request
 
 CONTRACT = """\
 contract: 1
@@ -18,6 +20,7 @@ name: small
 step: { train: { entry: "contract_lint.runtime.trainer:build", args: { seed: 1 } } }
 targets: [cpu:2]
 mesh: { axes: { fsdp: 2 } }
+memory: { hbm: 1.50 GiB }
 """
 
 
@@ -54,6 +57,8 @@ def test_a_run_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (program,), (saved,) = predicate["programs"], predicate["checkpoints"]
     assert (program["step"], program["sha256"], program["level"]) == ("train", "1" * 64, "lowered")
     assert (saved["folder"], saved["files"]) == ("run/1", 1)
+    kept = kept_request(load_contract("c.contract.yaml"), "run", 1)
+    assert kept is not None and kept.contract == predicate["contract"]["sections"], "a checkpoint says otherwise"
     (device,) = predicate["devices"]
     assert (device["target"], device["devices"], device["mesh"]) == ("cpu:2", 2, {"fsdp": 2})
     assert "--xla_backend_optimization_level=0" in device["xla_flags"]

@@ -49,10 +49,15 @@ def table(evidence: StepEvidence, found: Sequence[Found]) -> tuple[str, ...]:
 
 def loss_line(measured: Measured) -> str:
     """`loss 6.80112, promised 6.80112 (equal to 9 digits)`."""
-    off = abs(measured.fact.loss - measured.loss) / max(abs(measured.loss), 1e-300)
-    equal = next((n for n in range(9, 0, -1) if off < 0.5 * 10.0**-n), 0)
+    equal = equal_digits(measured)
     same = f" (equal to {equal} digits)" if equal >= 2 else ""
     return f"loss {measured.fact.loss:.6g}, promised {measured.loss:.6g}{same}"
+
+
+def equal_digits(measured: Measured) -> int:
+    """How many leading digits of the loss are those of the promised one, as far as 9."""
+    off = abs(measured.fact.loss - measured.loss) / max(abs(measured.loss), 1e-300)
+    return next((n for n in range(9, 0, -1) if off < 0.5 * 10.0**-n), 0)
 
 
 def _devices(count: int) -> str:

@@ -13,6 +13,9 @@ CollectiveVerdict = Literal["ok", "allowed", "rewritten", "differs", "unplanned"
 
 Standing = Literal["run", "estimate", "refused"]
 
+TermVerdict = Literal["ok", "differs", "unexplained", "hidden"]
+"""`unexplained`: the step's gradient is no sum of the promised terms; `hidden`: rounding hides a term of no weight."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveRow:
@@ -110,6 +113,44 @@ class RunTable:
         return max(ratios) if ratios else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermRow:
+    """One term of the objective with so many microbatches on so many devices.
+
+    `ratio` is <g, ref> / <ref, ref>, its part of the step's gradient over the promised one, weight and normaliser
+    included; None where that part is not this term's promised sum, or hidden.
+    """
+
+    term: str
+    weight: float
+    normaliser: str
+    microbatches: int
+    devices: int
+    ratio: float | None
+    tolerance: float | None
+    verdict: TermVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossRow:
+    """The loss of the step with so many microbatches beside the promised one."""
+
+    microbatches: int
+    devices: int
+    found: float
+    promised: float
+    equal_digits: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeaningTable:
+    """What the probe of one step measured of its objective, in the arithmetic of `precision`."""
+
+    precision: str
+    terms: tuple[TermRow, ...]
+    losses: tuple[LossRow, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class AxisRow:
     """Bytes that one device sends in one step over some mesh axes: inside a slice or host, and between them."""
@@ -190,6 +231,7 @@ class StepTables:
     tensors: tuple[TensorRow, ...] = ()
     forecast: ForecastTable | None = None
     run: RunTable | None = None
+    meaning: MeaningTable | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The rows as plain data, tuples as lists."""

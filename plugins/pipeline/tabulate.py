@@ -18,6 +18,7 @@ from ...linters.program.limits import is_estimate, refused
 from ...linters.program.match import Group, Promise, agrees, promises, row_axes
 from ...linters.program.stored import stored_state
 from .forecast import forecast
+from .meaning import meaning
 from .tables import CollectiveRow, CollectiveVerdict, ComparisonRow, MemoryTable, RunTable, StepTables, TensorRow
 
 STATE_CLASSES = ("parameter", "optimizer_slot")
@@ -41,6 +42,7 @@ def tabulate(evidence: StepEvidence) -> StepTables:
         tensors=_tensors(evidence),
         forecast=forecast(evidence),
         run=_run(evidence),
+        meaning=meaning(evidence),
     )
 
 

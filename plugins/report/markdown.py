@@ -12,6 +12,7 @@ from ..pipeline.report import Report, Root
 from ..pipeline.tables import ForecastTable, StepTables
 from .cells import ESTIMATE, axes, beside, bytes_or_dash, compared, mesh, number, peak_label, versus
 from .forecast import forecast_rows, sources, statements
+from .meaning import COLUMNS, LOSS_COLUMNS, loss_rows, term_rows
 from .printable import cut, one_line, place, plural, sentence
 from .verdict import consequences, counts, headline, reason, title, verdict
 
@@ -181,6 +182,13 @@ def _step(tables: StepTables) -> str:
             f"not compared: {escape(cut(f'{what} ({why})', ROW_CHARACTERS))}"
             for what, why in run.not_compared[:SHOWN_ROWS]
         ]
+    if tables.meaning is not None:
+        title = f"term in {escape(tables.meaning.precision)}"
+        parts.append(_table((title, *COLUMNS), term_rows(tables.meaning, escape)[:SHOWN_ROWS]))
+        parts += [f"_{plural(len(tables.meaning.terms) - SHOWN_ROWS, 'more row')}._"] * (
+            len(tables.meaning.terms) > SHOWN_ROWS
+        )
+        parts.append(_table(LOSS_COLUMNS, loss_rows(tables.meaning)))
     return _folded(name, "\n\n".join(parts) or "No table.")
 
 

@@ -17,6 +17,7 @@ from ..pipeline.tables import CollectiveRow, MemoryTable, RunTable, StepTables, 
 from .cells import ESTIMATE, axes, beside, bytes_or_dash, compared, mesh, number, peak_label
 from .columns import Columns
 from .forecast import forecast_text
+from .meaning import meaning_text
 from .printable import one_line, plural
 from .wrap import broken
 
@@ -52,6 +53,8 @@ def step_tables(tables: StepTables, width: int) -> list[RenderableType]:
         parts += ["", *forecast_text(tables.forecast, as_run=True)]
     if tables.run is not None:
         parts += ["", *_run(tables.run, width)]
+    if tables.meaning is not None:
+        parts += ["", *meaning_text(tables.meaning)]
     return parts
 
 

@@ -13,6 +13,7 @@ from contract_lint.contracts.probe import Moved, ProbeFacts
 from contract_lint.linters.batch.batch import Batch
 from contract_lint.linters.batch.changes import changes, target_changes
 from contract_lint.linters.registry import builtin_rules
+from contract_lint.runtime.probe import _moved as moved_losses
 
 Judge = Callable[..., list[Finding]]
 SEGMENTS = np.array([[1, 1, 1, 1, 2, 2, 2, 3, 3, 0]])
@@ -132,6 +133,33 @@ data: {{ attention: {{ window: {} }} }}
 def test_a_window_reaches_so_far_in_every_layer(judge: Judge, layers: int, window: int, found: list[str]) -> None:
     far = Moved(row=0, column=0, runs=[(0, 4)], largest=[0.5])
     assert [each.code for each in judge(WINDOW.format(layers, window), probe=facts(far), **ARRAYS)] == found
+
+
+def _windowed(tokens: np.ndarray, layers: int, window: int) -> np.ndarray:
+    """One number for each token of layers of attention, of which each sees so many tokens."""
+    rng = np.random.default_rng(0)
+    h = rng.normal(size=(64, 4))[tokens]
+    back = np.arange(tokens.shape[1])[:, None] - np.arange(tokens.shape[1])
+    for _ in range(layers):
+        scores = np.where((back >= 0) & (back < window), h @ h.swapaxes(1, 2), -np.inf)
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        h = h + (weights / weights.sum(axis=-1, keepdims=True)) @ h
+    return h.sum(axis=-1)
+
+
+@pytest.mark.parametrize(("window", "found"), [(3, []), (4, ["DAT626"]), (24, ["DAT626"])])
+def test_layers_of_attention_keep_their_window_or_do_not(judge: Judge, window: int, found: list[str]) -> None:
+    """Two layers with a promised window of 3, and what really moves where they have this one."""
+    tokens = np.random.default_rng(1).integers(1, 64, (2, 24))
+    arrays = {"tokens": tokens, "loss_mask": np.ones(tokens.shape, np.float32)}
+    before, seen = _windowed(tokens, 2, window), []
+    for change in changes(Batch("b.npz", arrays)):
+        other = tokens.copy()
+        other[change.row, change.column] = change.token
+        seen.append(moved_losses(change.row, change.column, before, _windowed(other, 2, window)))
+    assert seen
+    terms = {"xent": (9.0, float(tokens.size))}
+    assert [each.code for each in judge(WINDOW.format(2, 3), probe=facts(*seen, terms=terms), **arrays)] == found
 
 
 def test_the_farthest_loss_is_named(judge: Judge) -> None:

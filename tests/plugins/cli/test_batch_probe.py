@@ -22,13 +22,14 @@ import jax.numpy as jnp
 V, D, B, T = 20, 8, 2, 10
 
 
-def build(leak=False, causal=True, positions=True, by="terms", divide_by_size=False):
+def build(leak=False, causal=True, positions=True, by="terms", divide_by_size=False, window=T):
     """A step whose attention, positions and denominator can be wrong."""
 
     def losses(w, batch):
         h = w["embed"][batch["tokens"]] + (w["places"][batch["positions"]] if positions else w["places"])
         scores = jnp.einsum("btd,bsd->bts", h @ w["q"], h @ w["k"])
         seen = jnp.tril(jnp.ones((T, T), bool))[None] if causal else jnp.ones((1, T, T), bool)
+        seen = seen & (jnp.arange(T)[:, None] - jnp.arange(T) < window)
         if not leak:
             seen = seen & (batch["segment_ids"][:, :, None] == batch["segment_ids"][:, None, :])
         logits = jax.nn.softmax(jnp.where(seen, scores, -1e30), axis=-1) @ h @ w["embed"].T
@@ -105,6 +106,19 @@ def test_a_leak_is_seen(cli: Run, tmp_path: Path) -> None:
 def test_each_fault_gives_its_root(cli: Run, tmp_path: Path, args: str, wanted: list[str]) -> None:
     _, found, text = _probe(cli, tmp_path, args)
     assert [code for code, cause in found.items() if cause is None] == wanted, text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("args", "wanted"), [("{ window: 2 }", []), ("{ window: 3 }", ["DAT626"]), ("{}", ["DAT626"])])
+def test_a_window_that_is_promised(cli: Run, tmp_path: Path, args: str, wanted: list[str]) -> None:
+    promised = HEAD.replace("packing:", "attention: {{ window: 2 }}, packing:")
+    model = "model: { kind: dense, layers: 1, d_model: 8, heads: 1, kv_heads: 1, d_ff: 8, vocab: 20, sequence: 10 }\n"
+    (tmp_path / "toy.py").write_text(STEP)
+    (tmp_path / "toy.contract.yaml").write_text(promised.format(args=args) + model)
+    _batch(tmp_path / "b.npz")
+    done = cli("batch", "check", "b.npz", "--contract", "toy.contract.yaml", "--probe", "--format", "json")
+    found = json.loads(done.stdout)["findings"]
+    assert [each["code"] for each in found if each["caused_by"] is None] == wanted, (done.stdout, done.stderr)
 
 
 CASES = '''

@@ -47,6 +47,14 @@ def open_jaxpr(jaxpr: Any) -> Any:
     return getattr(jaxpr, "jaxpr", jaxpr)
 
 
+def needed(jaxpr: Any) -> Any:
+    """A jaxpr without what none of its outputs depends on."""
+    from jax.interpreters import partial_eval
+
+    opened = open_jaxpr(jaxpr)
+    return partial_eval.dce_jaxpr(opened, [True] * len(opened.outvars))[0]
+
+
 def subjaxprs(equation: Any) -> Iterator[Any]:
     """The jaxprs among an equation's parameters, opened."""
     for value in equation.params.values():

@@ -101,10 +101,17 @@ def build(mesh, vocab=256, sequence=32, width=64, inner=256, layers=4, batch=32,
     def constrain(x):
         return eqx.filter_shard(x, by_row)
 
-    def loss_fn(model, batch):
+    def cross_entropy(model, batch):
         logits = cast(model, compute)(batch["tokens"], constrain).astype(master)
         losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch["targets"])
-        return jnp.sum(losses * batch["mask"]) / jnp.maximum(jnp.sum(batch["mask"].astype(master)), 1)
+        return jnp.sum(losses * batch["mask"]), jnp.sum(batch["mask"].astype(master))
+
+    def loss_fn(model, batch):
+        total, tokens = cross_entropy(model, batch)
+        return total / jnp.maximum(tokens, 1)
+
+    def loss_terms(batch, model, opt_state):
+        return {"cross_entropy": cross_entropy(model, batch)}
 
     def loss_and_grads(batch, model, opt_state):
         return eqx.filter_value_and_grad(loss_fn)(model, batch)
@@ -140,4 +147,5 @@ def build(mesh, vocab=256, sequence=32, width=64, inner=256, layers=4, batch=32,
         args=({name: abstract(value, by_row) for name, value in load(0).items()}, model, opt_state),
         example=example,
         loss_and_grads=loss_and_grads,
+        loss_terms=loss_terms,
     )

@@ -101,13 +101,16 @@ def build(
         """[batch, ...] -> [devices, batch / devices, ...]: the rows of each device, as `pmap` took them."""
         return x.reshape(devices, x.shape[0] // devices, *x.shape[1:])
 
-    def loss_and_metrics(params, state, batch):
+    def forward(params, state, batch):
         rng = jax.random.fold_in(state.dropout_rng, state.step)
         logits = state.apply_fn({"params": params}, batch["tokens"], rngs={"dropout": rng}).astype(master)
-        losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch["targets"])
+        return logits, optax.softmax_cross_entropy_with_integer_labels(logits, batch["targets"])
+
+    def loss_and_metrics(params, state, batch):
+        logits, losses = forward(params, state, batch)
         hits = jnp.argmax(logits, axis=-1) == batch["targets"]
         rows = tree_map(shard, {"loss": losses * batch["mask"], "accuracy": hits * batch["mask"]})
-        tokens = jnp.sum(shard(batch["mask"]), axis=(1, 2)).astype(master)
+        tokens = jnp.sum(shard(batch["mask"].astype(master)), axis=(1, 2))
         sums = tree_map(lambda x: jnp.sum(x, axis=(1, 2)), rows)
         # psum over devices, above and below the line: devices differ in how many tokens count.
         metrics = tree_map(lambda x: jnp.sum(x) / jnp.sum(tokens), sums)
@@ -116,6 +119,10 @@ def build(
     def loss_and_grads(state, batch):
         (loss, _), grads = jax.value_and_grad(loss_and_metrics, has_aux=True)(state.params, state, batch)
         return loss, grads
+
+    def loss_terms(state, batch):
+        _, losses = forward(state.params, state, batch)
+        return {"cross_entropy": (jnp.sum(losses * batch["mask"]), jnp.sum(batch["mask"].astype(master)))}
 
     def train_step(state, batch):
         (_, metrics), grads = jax.value_and_grad(loss_and_metrics, has_aux=True)(state.params, state, batch)
@@ -144,4 +151,5 @@ def build(
         args=(state, tree_map(abstract(by_row), load(0))),
         example=example,
         loss_and_grads=loss_and_grads,
+        loss_terms=loss_terms,
     )

@@ -36,13 +36,16 @@ def build(mesh, features=32, hidden=128, classes=16, layers=4, batch=64, compute
         x, _ = jax.lax.scan(layer, x, params["layers"]["kernel"])
         return (x @ params["leave"]["kernel"].astype(compute)).astype(master)
 
+    def weighted_losses(params, batch):
+        losses = optax.softmax_cross_entropy_with_integer_labels(forward(params, batch["inputs"]), batch["labels"])
+        return jnp.sum(losses * batch["weights"])
+
     def local_loss_and_grads(params, batch):
         """On one device: its rows' share of the weighted mean over all rows; then summed over the devices."""
         total = jax.lax.psum(jnp.sum(batch["weights"].astype(master)), "data")
 
         def share(params):
-            losses = optax.softmax_cross_entropy_with_integer_labels(forward(params, batch["inputs"]), batch["labels"])
-            return jnp.sum(losses * batch["weights"]) / total
+            return weighted_losses(params, batch) / total
 
         loss, grads = jax.value_and_grad(share)(params)
         loss = jax.lax.psum(loss, "data")
@@ -55,6 +58,9 @@ def build(mesh, features=32, hidden=128, classes=16, layers=4, batch=64, compute
             local_loss_and_grads, mesh=mesh, in_specs=(P(), BATCH_SPEC), out_specs=(P(), P()), check_vma=False
         )
         return over_data(state["params"], batch)
+
+    def loss_terms(state, batch):
+        return {"cross_entropy": (weighted_losses(state["params"], batch), jnp.sum(batch["weights"].astype(master)))}
 
     def train_step(state, batch):
         loss, grads = loss_and_grads(state, batch)
@@ -91,4 +97,5 @@ def build(mesh, features=32, hidden=128, classes=16, layers=4, batch=64, compute
         static=(),
         example=example,
         loss_and_grads=loss_and_grads,
+        loss_terms=loss_terms,
     )

@@ -47,8 +47,9 @@ def _parameters(loaded: LoadedContract, step: StepCapture, facts: SemanticsFacts
     update = Update(facts, loaded.contract)
     rates = {move.fact.path: move.rate for move in update.moves if move.rate}
     usual = median(rates.values()) if rates else None
-    decays = {move.fact.path: move.decay for move in update.moves if move.decay is not None}
-    largest = max((abs(decay) for decay in decays.values()), default=0.0)
+    told = {move.fact.path: (move.decay, move.noise) for move in update.moves if move.decay is not None}
+    largest = max((abs(decay) for decay, _ in told.values()), default=0.0)
+    decays = {path: decay if abs(decay) > max(1e-3 * largest, noise) else 0.0 for path, (decay, noise) in told.items()}
     rows = tensors(step.facts).of("parameter")
     found: dict[str, LockedParameter] = {}
     for fact in facts.update.parameters:
@@ -60,7 +61,7 @@ def _parameters(loaded: LoadedContract, step: StepCapture, facts: SemanticsFacts
             dtype=row.dtype if row is not None else fact.dtype,
             placement=spec if spec is not None else _axes(fact),
             start=fact.start,
-            decay=None if decay is None else _digits(decay) if abs(decay) > 1e-3 * largest else 0.0,
+            decay=None if decay is None else _digits(decay),
             rate=_digits(rates[fact.path] / usual) if usual and fact.path in rates else None,
             clip=_clip(update, fact),
         )

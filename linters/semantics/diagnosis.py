@@ -74,7 +74,17 @@ class Diagnosis:
             for index, term in enumerate(objective.terms)
             if term.name in facts.terms and term.weight is not None and term.normaliser is not None
         ]
-        self.complete = len(self.terms) == len(objective.terms) == len(facts.terms)
+        self.complete = len(self.terms) == len(objective.terms) == len(facts.terms) and not self.uncounted
+
+    @property
+    def uncounted(self) -> tuple[tuple[int, TermSection], ...]:
+        """Terms that are divided by what nothing in the probed batch tells."""
+        sizes = self.facts.sizes
+        if sizes is None:
+            return ()
+        return tuple(
+            (index, term) for index, term in self.terms if self.setting(term, 1, sizes).value(_normaliser(term)) is None
+        )
 
     @cached_property
     def measured(self) -> tuple[Measured, ...]:

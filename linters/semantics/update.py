@@ -13,17 +13,21 @@ from ...contracts.semantics import ParameterFact, SemanticsFacts, UpdateFact
 
 CLOSE = {"float64": 1e-6, "float32": 1e-3}
 """How far a factor of the update may be off, by the arithmetic of the probe: p + d rounds d away in float32."""
+EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
+"""The spacing of numbers around one."""
 UNEXPLAINED = 1e-2
 """Share of a parameter's change that rate and decay may leave: beyond it the direction is not the declared one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One parameter's change as d = -rate (u + decay p). None where it did not move that way."""
+    """One parameter's change as d = -rate (u + decay p). `decay` is None where it cannot be told from the rate, or from
+    rounding; `noise`: how far rounding may move it."""
 
     fact: ParameterFact
     rate: float
     decay: float | None
+    noise: float = 0.0
 
 
 class Update:
@@ -33,6 +37,7 @@ class Update:
         assert facts.update is not None
         self.fact: UpdateFact = facts.update
         self.close = CLOSE.get(facts.precision, 0.0)
+        self.epsilon = EPSILON.get(facts.precision, 1.0)
         self.chain = contract.optimizer.chain if contract.optimizer is not None else []
         self.schedule = contract.optimizer.schedule if contract.optimizer is not None else False
 
@@ -83,7 +88,8 @@ class Update:
     @cached_property
     def moves(self) -> tuple[Move, ...]:
         """Rate and decay of every parameter that moved."""
-        return tuple(move for each in self.fact.parameters if (move := _move(each)) is not None)
+        moves = (_move(each, self.epsilon, self.close) for each in self.fact.parameters)
+        return tuple(move for move in moves if move is not None)
 
     @cached_property
     def promised_rate(self) -> float | None:
@@ -109,8 +115,12 @@ class Update:
         return self.decay.rate
 
 
-def _move(fact: ParameterFact) -> Move | None:
-    """d = a u + b p by least squares, so rate = -a and decay = b / a."""
+def _move(fact: ParameterFact, epsilon: float, close: float) -> Move | None:
+    """d = a u + b p by least squares, so rate = -a and decay = b / a.
+
+    p + d is rounded to epsilon |p|, and u to epsilon |u|: that moves the decay by epsilon (1 / rate + |u| / |p|), and
+    by more where u and p are nearly one line.
+    """
     if fact.du is None or fact.uu is None or fact.up is None or fact.dd == 0 or fact.uu == 0:
         return None
     determinant = fact.uu * fact.pp - fact.up**2
@@ -122,4 +132,6 @@ def _move(fact: ParameterFact) -> Move | None:
     left = fact.dd - along * fact.du - beside * fact.dp
     if left > UNEXPLAINED**2 * fact.dd or along == 0:
         return None
-    return Move(fact, -along, beside / along)
+    apart = math.sqrt(determinant / (fact.uu * fact.pp))
+    noise = epsilon * (1 / abs(along) + math.sqrt(fact.uu / fact.pp)) / apart
+    return Move(fact, -along, beside / along if noise <= close else None, noise)

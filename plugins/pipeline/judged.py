@@ -103,12 +103,14 @@ def _proof(tables: Sequence[StepTables]) -> str:
 
 
 def _probed(evidence: Iterable[StepEvidence]) -> Iterable[str]:
-    """`2 terms as promised with 1, 2, 4 and 8 microbatches (float64)`."""
+    """`2 terms as promised with 1, 2, 4 and 8 microbatches (float64)`; `1 of 2` where rounding hides the other."""
     for each in evidence:
         if each.diagnosis is not None and each.diagnosis.measured:
             count = len(each.diagnosis.terms)
+            seen = {found.index for one in each.diagnosis.measured for found in one.found if found.ratio is not None}
+            of = f"{len(seen)} of {count}" if len(seen) < count else str(count)
             counts = with_microbatches(fact.fact.microbatches for fact in each.diagnosis.measured)
-            yield f"{count} term{'s' * (count != 1)} as promised {counts} ({each.diagnosis.facts.precision})"
+            yield f"{of} term{'s' * (count != 1)} as promised {counts} ({each.diagnosis.facts.precision})"
 
 
 def _only_read(loaded: LoadedContract, semantics: bool) -> Iterable[str]:

@@ -41,26 +41,29 @@ def inputs_of(step: NormalisedStep, gradients: Any, masks: Sequence[str]) -> Inp
     """
     leaves = {key_of(a, path): leaf for a, path, leaf in named_leaves(step, step.args, step.kwargs)}
     paths = {joined(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(gradients)[0]}
-    prefix = _prefix(leaves, paths)
-    if prefix is None:
+    prefixes = _prefixes(leaves, paths)
+    if not prefixes:
         return "no argument of the step has the structure of the gradients that `loss_and_grads` returns"
+    prefix = min(prefixes, key=lambda prefix: bool(SLOTS & set(prefix.split("/"))))
     parameters = {path: f"{prefix}/{path}" if path else prefix for path in paths}
-    holder = prefix.partition("/")[0]
-    others = {name: leaf for name, leaf in leaves.items() if name.partition("/")[0] != holder and _is_array(leaf)}
-    rows = [leaf.shape[0] for leaf in others.values() if len(leaf.shape)]
+    # An optimizer's slots have the structure of the parameters too: an argument that holds them is state.
+    state = {each.partition("/")[0] for each in prefixes} | SLOTS
+    others = {name: leaf for name, leaf in leaves.items() if name.partition("/")[0] not in state and _is_array(leaf)}
+    rows = {name: leaf.shape[0] for name, leaf in others.items() if len(leaf.shape)}
     if not rows:
         return "no argument of the step beside its state has rows"
-    sequences = max(set(rows), key=rows.count)
-    batch = tuple(name for name, leaf in others.items() if len(leaf.shape) and leaf.shape[0] == sequences)
-    mask = next((name for wanted in masks for name in batch if name.rpartition("/")[2] == wanted), None)
+    counts = list(rows.values())
+    mask = next((name for wanted in masks for name in rows if name.rpartition("/")[2] == wanted), None)
+    sequences = rows[mask] if mask is not None else max(set(counts), key=counts.count)
+    batch = tuple(name for name in rows if rows[name] == sequences)
     return Inputs(parameters, batch, sequences, mask)
 
 
-def _prefix(leaves: Mapping[str, Any], gradients: Mapping[str, Any]) -> str | None:
-    """Where the arrays lie that the gradients belong to: below an argument, or an argument itself."""
+def _prefixes(leaves: Mapping[str, Any], gradients: Mapping[str, Any]) -> list[str]:
+    """Where arrays of the gradients' structure lie: below an argument, or an argument itself."""
     first = next(iter(gradients), None)
     if first is None:
-        return None
+        return []
     ends = [name for name in leaves if name == first or name.endswith(f"/{first}") or not first]
     found = []
     for name in ends:
@@ -68,7 +71,7 @@ def _prefix(leaves: Mapping[str, Any], gradients: Mapping[str, Any]) -> str | No
         there = {path: leaves.get(f"{prefix}/{path}" if path else prefix) for path in gradients}
         if all(leaf is not None and leaf.shape == gradients[path].shape for path, leaf in there.items()):
             found.append(prefix)
-    return min(found, key=lambda prefix: bool(SLOTS & set(prefix.split("/"))), default=None)
+    return found
 
 
 def _is_array(leaf: Any) -> bool:

@@ -18,6 +18,7 @@ from .. import build
 from ..carry import settled
 from ..errors import describe
 from ..frames import FramePaths
+from ..jaxpr import needed
 from ..request import StepFailure
 from ..run.functions import context_of, traced_jaxpr
 from ..run.loop import Loop
@@ -163,9 +164,10 @@ class _Probe:
         return build.call_build(self.builder, self.request.step, args, mesh, self.request.step.static)
 
     def _jaxpr(self, step: NormalisedStep) -> Any:
+        """What loss and gradients are computed by; a metric that they do not need says nothing of their precision."""
         assert step.loss_and_grads is not None
         with context_of(step):
-            return traced_jaxpr(jax.jit(step.loss_and_grads), step.args, step.kwargs)
+            return needed(traced_jaxpr(jax.jit(step.loss_and_grads), step.args, step.kwargs))
 
     def _nothing(self, reason: str) -> SemanticsFacts:
         return SemanticsFacts(precision="less", not_judged=[NotCompared(what="the probe", reason=reason)])

@@ -8,7 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+from contract_lint.runtime.jaxpr import needed
 from contract_lint.runtime.launch import child_environment
 
 CASES = Path(__file__).with_name("jaxpr_cases.py")
@@ -80,3 +84,18 @@ def test_long_programs_are_searched_in_time(facts: dict[str, Any]) -> None:
 def test_dimensions_without_a_size_are_reported(facts: dict[str, Any]) -> None:
     assert facts["symbolic"]["dynamic_shapes"]
     assert not facts["unrolled"]["dynamic_shapes"]
+
+
+def test_what_no_output_needs_is_left_out() -> None:
+    """A metric beside the loss, in a scan too, and what is returned stays."""
+
+    def summed(x: Any) -> Any:
+        def layer(carry: Any, row: Any) -> Any:
+            return (carry[0] + row, carry[1] + jnp.sin(row)), None
+
+        (total, unused), _ = jax.lax.scan(layer, (x[0], x[0]), x)
+        jnp.cos(unused)
+        return total
+
+    kept = needed(jax.make_jaxpr(summed)(np.ones((3, 2), np.float32)))
+    assert "add" in str(kept) and "sin" not in str(kept) and "cos" not in str(kept)

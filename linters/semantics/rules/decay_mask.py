@@ -65,10 +65,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         location=evidence.place(format_key(key)),
         key=format_key(key),
         expected=", ".join(dict.fromkeys(f"{update.promised_decay(m.fact.path):g}" for m in wrong)),
-        found=", ".join(dict.fromkeys(f"{_shown(m.decay or 0.0, scale):.4g}" for m in wrong)),
+        found=", ".join(dict.fromkeys(f"{_shown(m, scale):.4g}" for m in wrong)),
         evidence=shown(
-            f"{move.fact.path}: decay {_shown(move.decay or 0.0, scale):.4g}, "
-            f"promised {update.promised_decay(move.fact.path):g}"
+            f"{move.fact.path}: decay {_shown(move, scale):.4g}, promised {update.promised_decay(move.fact.path):g}"
             for move in wrong
         ),
         help="look at the mask of the decay and at the names its patterns match",
@@ -78,16 +77,17 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
 
 def _agrees(move: Move, promised: float, scale: float) -> bool:
     assert move.decay is not None
-    return abs(move.decay - promised) <= SMALL * scale or same(move.decay, promised, SMALL)
+    return abs(move.decay - promised) <= max(SMALL * scale, move.noise) or same(move.decay, promised, SMALL)
 
 
-def _shown(decay: float, scale: float) -> float:
-    return decay if abs(decay) > SMALL * scale else 0.0
+def _shown(move: Move, scale: float) -> float:
+    decay = move.decay or 0.0
+    return decay if abs(decay) > max(SMALL * scale, move.noise) else 0.0
 
 
 def _said(wrong: list[Move], update: Update, scale: float) -> str:
     decayed = [m.fact.path for m in wrong if update.promised_decay(m.fact.path) == 0]
-    spared = [m.fact.path for m in wrong if m.fact.path not in decayed and _shown(m.decay or 0.0, scale) == 0]
+    spared = [m.fact.path for m in wrong if m.fact.path not in decayed and _shown(m, scale) == 0]
     other = [m.fact.path for m in wrong if m.fact.path not in decayed and m.fact.path not in spared]
     parts = []
     if decayed:

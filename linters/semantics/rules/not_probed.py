@@ -3,7 +3,7 @@
 ## What it does
 With `--semantics`, reports each step on a target that can execute whose terms, accumulation and update could not be
 measured, with the reason: the step gives no `loss_terms` or no `loss_and_grads`, the contract promises no `objective`,
-it computes in less than float32, or it failed.
+no array of the batch tells what a term is divided by, it computes in less than float32, or it failed.
 
 ## Why is this bad?
 A verdict that measured nothing looks like one in which everything agreed.
@@ -37,9 +37,14 @@ from ...evidence import StepEvidence
 from ...rule import Rule
 from ...run.rules.not_executed import EXECUTES
 from ..diagnosis import NOISE
+from ..wording import term_key
 
 TWIN = "give the step `reference_args` with which it computes in float32 or wider, such as { compute: float32 }"
 STEP = "give the step `loss_and_grads(*args) -> (loss, grads)` and `loss_terms(*args) -> {name: (sum, denominator)}`"
+COUNTED = (
+    "name the array that tells it (data: { fields: { NAME: { role: loss_mask } } }); where all targets count, promise "
+    "`batch_positions`"
+)
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -59,6 +64,10 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         why, key = "the contract promises no `objective`", "objective"
         names = ", ".join(facts.terms)
         advice = f"write down weight and normaliser of each term; the step's are {names}"
+    elif evidence.diagnosis is not None and evidence.diagnosis.uncounted:
+        index, term = evidence.diagnosis.uncounted[0]
+        why = f"no array of the batch tells which targets count, and `{term.name}` is divided by their number"
+        key, advice = term_key(index, "normaliser"), COUNTED
     else:
         return
     yield RULE.finding(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import load_contract
-from contract_lint.contracts.semantics import DrawsFact, SemanticsFacts, TermSum
+from contract_lint.contracts.semantics import DrawsFact, SemanticsFacts, TermSum, UpdateFact
 from contract_lint.linters.registry import builtin_rules
 from contract_lint.linters.semantics.diagnosis import Diagnosis
 
@@ -162,6 +162,39 @@ def test_the_bad_twin_gives_its_finding_alone(name: str, tmp_path: Path) -> None
 
 def test_the_good_twin_gives_none(tmp_path: Path) -> None:
     assert [finding.message for finding in judged(tmp_path, facts())] == []
+
+
+NO_DECAY = CONTRACT.replace('    - { kind: add_decayed_weights, rate: 0.1, skip: ["scale"] }\n', "")
+
+
+def test_what_rounding_leaves_is_no_decay(tmp_path: Path) -> None:
+    """Every decay that is found is one of rounding, so none of them stands out."""
+    without = update(decays={"w": 0.0})
+    assert judged(tmp_path, facts(update=without), NO_DECAY) == []
+    (found,) = judged(tmp_path, facts(update=update(decays={"w": 1e-6})), NO_DECAY)
+    assert found.name == "decay-mask" and found.found == "1e-06"
+
+
+def rounded() -> UpdateFact:
+    """The toy's update with parameters in float32: what is small beside them is lost."""
+    parameters = []
+    for fact in update(decays={"w": 1e-6}, rates={"w": 1e-5, "norm/scale": 1e-5}).parameters:
+        parameters.append(fact.model_copy(update={"dp": fact.dp * (1 + 1e-3)}))
+    return UpdateFact(index=0, parameters=parameters)
+
+
+def test_a_decay_that_float32_hides_is_not_told(tmp_path: Path) -> None:
+    """At a rate of 1e-5 parameters of size 1 are rounded to 0.01 of a decay: no more than noise."""
+    found = judged(tmp_path, facts(precision="float32", update=rounded()), CONTRACT)
+    assert "decay-mask" not in {each.name for each in found}
+
+
+def test_a_batch_that_does_not_tell_what_counts_is_said(tmp_path: Path) -> None:
+    sizes = facts().sizes
+    assert sizes is not None
+    (found,) = judged(tmp_path, facts(mask=None, sizes=sizes.model_copy(update={"tokens": None})))
+    assert found.name == "not-probed" and found.key == "objective.terms[0].normaliser"
+    assert "no array of the batch tells which targets count, and `cross_entropy` is divided" in found.message
 
 
 def test_a_declared_divisor_is_no_fault(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +14,10 @@ LONGEST = 400
 
 class Refused(Exception):
     """The loader did not take a cursor; says why in its own words."""
+
+
+class NoBatches(Exception):
+    """What a loader gave has no batches in it."""
 
 
 def cursor_of(iterator: Any) -> Any:
@@ -27,13 +32,14 @@ def opened(entry: Callable[..., Any], args: Mapping[str, Any], cursor: Any) -> t
     """The iterator of a loader, standing where `cursor` says, and the loader itself.
 
     `entry(**args)` gives something to iterate over whose iterators have `get_state` and `set_state`, as grain's do; or
-    it has a parameter `cursor`, and gives an iterator that stands there. Raises Refused for a cursor that is not taken.
+    it has a parameter `cursor`, and gives an iterator that stands there. Both are its own to change. Raises Refused for
+    a cursor that is not taken, NoBatches for what cannot be iterated over.
     """
     if "cursor" in inspect.signature(entry).parameters:
-        loader = entry(**args, cursor=cursor)
-        return iter(loader), loader
-    loader = entry(**args)
-    iterator = iter(loader)
+        loader = entry(**copy.deepcopy(dict(args)), cursor=copy.deepcopy(cursor))
+        return _batches(loader), loader
+    loader = entry(**copy.deepcopy(dict(args)))
+    iterator = _batches(loader)
     if not hasattr(iterator, "set_state"):
         raise Refused(f"{type(iterator).__name__} has no set_state(), and the function takes no `cursor`")
     state = json.dumps(cursor).encode() if isinstance(iterator.get_state(), bytes) else cursor
@@ -42,3 +48,10 @@ def opened(entry: Callable[..., Any], args: Mapping[str, Any], cursor: Any) -> t
     except Exception as error:  # whatever a loader raises for a state it does not know
         raise Refused(" ".join(str(error).split())[:LONGEST] or type(error).__name__) from error
     return iterator, loader
+
+
+def _batches(loader: Any) -> Iterator[Any]:
+    if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
+        given = "None" if loader is None else f"an object of type {type(loader).__name__}"
+        raise NoBatches(f"it gives {given}, which has no batches to iterate over")
+    return iter(loader)

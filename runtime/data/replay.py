@@ -45,8 +45,8 @@ def replay(request: ReplayRequest, progress: Progress) -> ReplayReport:
     from ..errors import failure
     from ..frames import FramePaths
     from ..load_entry import load_entry
-    from .cursor import Refused, opened
-    from .digest import batch_digest
+    from .cursor import NoBatches, Refused, opened
+    from .digest import NotABatch, batch_digest
     from .pipeline import described
 
     paths = FramePaths(Path(request.project_root), [Path(folder) for folder in request.path])
@@ -66,6 +66,8 @@ def replay(request: ReplayRequest, progress: Progress) -> ReplayReport:
         except Refused as error:
             digests.append([])
             refused.append(str(error))
+        except (NoBatches, NotABatch) as error:
+            raise StepFailure(f"the loader `{request.entry}` cannot be replayed: {error}", key=key) from None
         except BaseException as error:  # SystemExit and the like end the user's code here, not this process
             raise failure(error, paths, f"reading from `{request.entry}`", key) from None
     if not any(digests) and not any(refused):

@@ -90,6 +90,119 @@ def test_what_the_loader_raises_is_said(cli: Run, here: Path) -> None:
     assert done.returncode == 2 and "no such disk" in done.stderr and "loaders.py:18" in done.stderr
 
 
+HOSTILE = """
+import os, signal, sys, time
+import numpy as np
+
+def prints(cursor):
+    print("{ no json", flush=True)
+    os.write(1, b"nor this")
+    os.system("echo and this of a child")
+    yield from ({"t": np.arange(3)} for _ in range(3))
+
+def without_end(cursor):
+    while True:
+        yield {"t": np.arange(3)}
+
+def stands_still(cursor):
+    time.sleep(600)
+    yield
+
+def raises(cursor):
+    yield {"t": np.arange(3)}
+    raise ValueError("row 7 \\x1b[31m is broken")
+
+def shorter(cursor, opened=[]):
+    opened.append(1)
+    yield from ({"t": np.arange(3)} for _ in range(len(opened)))
+
+def wider(cursor, opened=[]):
+    opened.append(1)
+    yield {"t": np.arange(len(opened))}
+
+def objects(cursor):
+    yield {"t": object()}
+
+def arrays_of_objects(cursor):
+    yield {"t": np.array([{}], dtype=object)}
+
+def endless_tree(cursor):
+    batch = {}
+    batch["self"] = batch
+    yield batch
+
+def nothing(cursor):
+    return None
+
+def empty(cursor):
+    return iter(())
+
+def exits(cursor):
+    sys.exit(0)
+    yield
+
+def exits_at_once(cursor):
+    os._exit(0)
+    yield
+
+def crashes(cursor):
+    os.kill(os.getpid(), signal.SIGSEGV)
+    yield
+
+def interrupted(cursor):
+    raise KeyboardInterrupt
+    yield
+
+def changes_its_cursor(cursor):
+    batch = {"t": np.arange(cursor.pop("next_index"))}
+    yield batch
+"""
+
+
+def _hostile(cli: Run, here: Path, name: str) -> subprocess.CompletedProcess[str]:
+    (here / "hostile.py").write_text(HOSTILE)
+    named = ("--loader", f"hostile:{name}", "--format", "json", "--timeout", "20" if name != "stands_still" else "5")
+    done = cli("batch", "replay", "a.json", "a.json", *named)
+    assert "Traceback" not in done.stderr and "\x1b" not in done.stderr
+    return done
+
+
+def test_what_a_loader_prints_stays_out_of_the_report(cli: Run, here: Path) -> None:
+    done = _hostile(cli, here, "prints")
+    assert done.returncode == 0 and _codes(done) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("without_end", []), ("changes_its_cursor", []), ("shorter", ["DAT712"]), ("wider", ["DAT712"])],
+)
+def test_a_loader_of_another_kind_is_compared(cli: Run, here: Path, name: str, found: list[str]) -> None:
+    assert _codes(_hostile(cli, here, name)) == found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("stands_still", "was stopped after 5 s, during `reading 3 batches from position A`"),
+        ("raises", "ValueError: row 7"),
+        ("objects", "`t` of a batch is of type object"),
+        ("arrays_of_objects", "`t` of a batch holds objects"),
+        ("endless_tree", "or holds itself"),
+        ("nothing", "it gives None, which has no batches to iterate over"),
+        ("empty", "gives no batch from either position"),
+        ("exits", "SystemExit: 0"),
+        ("exits_at_once", "ended with exit code 0 before it could report"),
+        ("crashes", "was killed by SIGSEGV before it could report"),
+        ("interrupted", "KeyboardInterrupt"),
+    ],
+)
+def test_a_loader_that_cannot_be_read_is_said(cli: Run, here: Path, name: str, said: str) -> None:
+    done = _hostile(cli, here, name)
+    assert done.returncode == 2 and done.stdout == "" and said in done.stderr, (done.stdout, done.stderr)
+
+
 @pytest.mark.slow
 def test_grain(cli: Run, here: Path) -> None:
     pytest.importorskip("grain")

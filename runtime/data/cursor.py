@@ -50,7 +50,7 @@ def opened(entry: Callable[..., Any], args: Mapping[str, Any], cursor: Any) -> t
     return iterator, loader
 
 
-def _batches(loader: Any) -> Iterator[Any]:
+def _batches(loader: Any) -> Any:
     if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
         given = "None" if loader is None else f"an object of type {type(loader).__name__}"
         raise NoBatches(f"it gives {given}, which has no batches to iterate over")

@@ -1,4 +1,4 @@
-"""What the arguments of a bare program are, where no name tells: by what the program does with them.
+"""What the arguments of a bare program are, where no name tells or not enough: by what the program does with them.
 
 A training step has a backward pass. What it returns an array of the same shape and type for is state: a parameter if
 the differentiated function reads it, else, where it has a parameter's shape, an optimizer slot. The shape is one
@@ -13,6 +13,10 @@ looked up. Of a product of two arguments neither is known by that alone: one is 
 parameter, or where it is multiplied with several, which are parameters then. What is multiplied with a constant is an
 input too. What a program updates and hands back (a cache), and what none of this tells of, is `other`: an argument, and
 no more is said.
+
+Where names tell of the parameters, an argument without such a name is a set of slots if the program returns every array
+of it, each has a parameter's shape, and the differentiated function reads none: momentum by whatever name, donated or
+not.
 """
 
 from __future__ import annotations
@@ -20,10 +24,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..contracts.manifest import Leaf
+from ..contracts.manifest import Leaf, StepFacts
 from .proto import InstructionProto, ModuleProto
 from .provenance import Provenance
-from .roles import TensorClass, by_type, is_float, leaf_path
+from .roles import TensorClass, by_type, classify, is_float, leaf_path
 from .scope import is_backward, is_forward, is_recomputed
 from .shape import numpy_dtype
 
@@ -120,7 +124,7 @@ def _product(found: Uses, provenance: Provenance, factors: Sequence[InstructionP
 def classify_by_use(module: ModuleProto, leaves: Sequence[Leaf]) -> list[TensorClass]:
     """The class of every argument, in the order of `leaves`; the rules are those of this module."""
     uses = uses_of(module)
-    returned = _returned(module, leaves, uses)
+    returned = _returned(module, leaves, [leaf.parameter in uses.modelled for leaf in leaves])
     classes: list[TensorClass | None] = [
         by_type(leaf, leaf_path(leaf)) or (None if is_float(leaf) and leaf.shape else "batch") for leaf in leaves
     ]
@@ -130,6 +134,29 @@ def classify_by_use(module: ModuleProto, leaves: Sequence[Leaf]) -> list[TensorC
     else:
         _of_inference(uses, leaves, returned, classes, open_)
     return [kind or "other" for kind in classes]
+
+
+def classify_by_name(module: ModuleProto, leaves: Sequence[Leaf]) -> list[TensorClass]:
+    """The class of every argument by names (`roles`); of one that no name speaks for, by what is done with it."""
+    classes = classify(StepFacts(step="", entry="", arguments=list(leaves)))
+    shapes = {tuple(leaf.shape) for leaf, kind in zip(leaves, classes, strict=True) if kind == "parameter"}
+    arrays: dict[str, list[int]] = {}
+    for at, leaf in enumerate(leaves):
+        if is_float(leaf) and leaf.shape:
+            arrays.setdefault(leaf.argument, []).append(at)
+    open_ = [
+        places
+        for places in arrays.values()
+        if all(classes[at] == "batch" and tuple(leaves[at].shape) in shapes for at in places)
+    ]
+    if open_:
+        modelled = uses_of(module).modelled
+        returned = _returned(module, leaves, [kind not in ("batch", "other") for kind in classes])
+        for places in open_:
+            if all(at in returned and leaves[at].parameter not in modelled for at in places):
+                for at in places:
+                    classes[at] = "optimizer_slot"
+    return classes
 
 
 def _of_training(
@@ -164,10 +191,10 @@ def _of_inference(
             classes[at] = "batch"
 
 
-def _returned(module: ModuleProto, leaves: Sequence[Leaf], uses: Uses) -> set[int]:
+def _returned(module: ModuleProto, leaves: Sequence[Leaf], first: Sequence[bool]) -> set[int]:
     """Places in `leaves` for which the program returns an array of the same shape and type, each for one.
 
-    What is aliased comes first, then what the differentiated function reads.
+    What is aliased comes first, then those that are true in `first`.
     """
     entry = module.entry
     root = module.instruction_by_id.get(entry.root_id) if entry is not None else None
@@ -179,9 +206,7 @@ def _returned(module: ModuleProto, leaves: Sequence[Leaf], uses: Uses) -> set[in
     open_ = [
         ((part.dims, numpy_dtype(part.dtype)), _multiplied(module, provenance, root, index)) for index, part in parts
     ]
-    order = sorted(
-        range(len(leaves)), key=lambda at: (not leaves[at].aliased, leaves[at].parameter not in uses.modelled)
-    )
+    order = sorted(range(len(leaves)), key=lambda at: (not leaves[at].aliased, not first[at]))
     found: set[int] = set()
     for of_all in (False, True):
         for at in order:

@@ -225,10 +225,10 @@ def collective_instructions(module: HloModule) -> list[Instruction]:
 
 
 @uncollected
-def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLedger:
+def collectives(module: HloModule, mesh: MeshFact | None = None, as_printed: bool = False) -> CollectiveLedger:
     """Every collective of the module, loops multiplied; an async pair or chain is one row.
 
-    Kinds are as printed, but for a sum that its own fusion slices (TPU's reduce-scatter).
+    Kinds are as printed, but for a sum that its own fusion slices: that is TPU's reduce-scatter, unless `as_printed`.
 
     Without `mesh`, axes are those the program itself names (jax 0.12 prints the user's mesh); made-up names
     (`axis_0`) do not count, and `axes` is None then. Raises ContractLintError for what cannot be read.
@@ -254,7 +254,9 @@ def collectives(module: HloModule, mesh: MeshFact | None = None) -> CollectiveLe
                 who = Participants(groups, max((len(group) for group in groups), default=2))
             elif slices is not None and of_one_slice:
                 who = replace(who, groups=slices.everywhere(who.groups))
-            moved = sums.scattered(instruction, moved, own, who.size).over(who.size if who.moves else 1)
+            if not as_printed:
+                moved = sums.scattered(instruction, moved, own, who.size)
+            moved = moved.over(who.size if who.moves else 1)
         drafts.append((instruction, who, moved, own))
         name = instruction.computation.name
         cost[name] = cost.get(name, 0) + nearest(moved.ring_bytes)

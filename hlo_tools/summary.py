@@ -57,6 +57,7 @@ class SummaryLedger:
             "custom_calls": self.custom_calls,
             "host": self.host,
             "collectives": [total.as_json() for total in self.collectives.totals()],
+            "unknown_loops": self.collectives.unknown_loops,
             "memory": None if memory is None else {key: getattr(memory, key) for key in keys},
         }
 
@@ -95,7 +96,7 @@ def summary(
         opcodes={name: n for name, n in _ranked(opcodes) if name not in _PLUMBING},
         custom_calls=dict(_ranked(targets)),
         host=callbacks + sum(opcodes[name] for name in HOST_OPCODES),
-        collectives=collectives(module, mesh),
+        collectives=collectives(module, mesh, as_printed=True),
         memory=memory,
         target=target,
         effort=effort,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...contracts.errors import ContractLintError
 from ...contracts.manifest import Leaf, StepFacts
-from ..argument_uses import classify_by_use
+from ..argument_uses import classify_by_name, classify_by_use
 from ..arguments import entry_arguments, placements_of
 from ..assignment import Allocation, BufferAssignment, LogicalBuffer
 from ..attribution import Attribution
@@ -329,7 +329,7 @@ def _arguments_of(
         return facts.arguments, classify(facts)
     leaves = entry_arguments(module, assignment, placements_of(read) if read is not None else None)
     if names_tell(leaves):
-        return leaves, classify(StepFacts(step="", entry="", arguments=leaves))
+        return leaves, classify_by_name(module, leaves)
     return leaves, classify_by_use(module, leaves)
 
 

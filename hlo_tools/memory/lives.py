@@ -14,6 +14,8 @@ from .buffer import Buffer
 Range = tuple[int, int | None]
 """From which event of a trace to which, the end left out; None where nothing ends it."""
 WHOLE: Range = (0, None)
+WORTH_IT = 0.01
+"""The least part of the peak that an action must free to be named."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +58,19 @@ class Lives:
     indices: list[list[int]] = field(default_factory=list)
     arguments: list[Argument] = field(default_factory=list)
     backward: tuple[int, int] | None = None
+    _now: int | None = None
+
+    @property
+    def now(self) -> int:
+        """The peak as it is."""
+        if self._now is None:
+            self._now = self.peak()
+        return self._now
+
+    @property
+    def worth(self) -> int:
+        """The least that an action must free to be named."""
+        return max(1, int(WORTH_IT * self.now))
 
     def of(self, *classes: str) -> list[Life]:
         return [life for life in self.all if life.buffer is not None and life.buffer.class_ in classes]

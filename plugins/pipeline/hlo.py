@@ -255,7 +255,7 @@ def _read(path: Path) -> bytes:
 
 def collectives_of(program: Program, raw: bool = False) -> CollectiveLedger:
     """Every collective of the program, by what it does; `raw` takes every instruction as it is printed."""
-    found = collectives(program.module, program.mesh)
+    found = collectives(program.module, program.mesh, as_printed=raw)
     return found if raw else summed(canonical_ledger(found))
 
 
@@ -300,7 +300,7 @@ def roofline_of(program: Program, target: str | None = None, hardware: str | Non
     need = memory_of(program).need_bytes if _knows_memory(program) else None
     found = roofline(cost(program.module), ledger, parsed, need, program.module)
     if hardware:
-        found.assumptions = (f"{ledger.devices:,} devices of {hardware} are taken to be {name}", *found.assumptions)
+        found.assumptions = (f"{ledger.devices:,} x {hardware} is taken to be {name}", *found.assumptions)
     if parsed is not None and parsed.devices != ledger.devices:
         many = f"{ledger.devices:,} device{'s' * (ledger.devices != 1)}"
         found.assumptions = (f"the program is for {many}, {parsed.text} has {parsed.devices:,}", *found.assumptions)

@@ -16,7 +16,7 @@ from ...hlo_tools.summary import SummaryLedger
 from ...hlo_tools.tensors import Tensor, TensorLedger
 from .cells import axes, bytes_or_dash, peak_label
 from .columns import Columns
-from .printable import one_line, others, plural
+from .printable import counted_once, one_line, others, plural
 from .text import to_text
 
 SHOWN_ROWS = 40
@@ -67,7 +67,9 @@ def summary_text(ledger: SummaryLedger, width: int, color: bool = False) -> str:
                 total.kind, one_line(axes(total.axes)), *numbers(total.count, total.elements), ring_bytes(total)
             )
         said = only_elsewhere(ledger.collectives)
+        loops = ledger.collectives.unknown_loops
         parts += ["", table, *([Text(said)] if said else []), *unnamed_axes(ledger.collectives)]
+        parts += [Text(counted_once(loops), style="yellow")] if loops else []
     if ledger.memory is not None:
         memory = table_of(("Memory per device",), ("bytes",))
         memory.add_row("must fit", format_bytes(ledger.memory.need_bytes))

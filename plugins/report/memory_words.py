@@ -11,7 +11,7 @@ NO_LINE = "(no line: arguments, constants)"
 NO_SCOPE = "(no scope)"
 _ALL_AT_ONCE = "No heap trace: all temporaries are taken as live at once."
 _OF_METHOD = {
-    "liveness": "Worked out from the schedule by XLA's rules; the size of the code is in no text.",
+    "liveness": "Worked out from the schedule by XLA's rules.",
     "buffer-assignment": _ALL_AT_ONCE,
     "compiled-stats": _ALL_AT_ONCE,
 }
@@ -41,7 +41,9 @@ def sums(ledger: MemoryLedger) -> list[tuple[str, str]]:
     if ledger.state_bytes is not None:
         rows.append(("  of which state", format_bytes(ledger.state_bytes)))
     rows.append(("outputs not aliased", format_bytes(max(0, ledger.output_bytes - ledger.alias_bytes))))
-    rows += [("temporaries", format_bytes(ledger.temp_bytes)), ("code", format_bytes(ledger.code_bytes))]
+    # Only a compiled program's own statistics tell the size of its code, and those of a CPU program say 0.
+    code = format_bytes(ledger.code_bytes) if ledger.code_bytes else "not known"
+    rows += [("temporaries", format_bytes(ledger.temp_bytes)), ("code", code)]
     return rows
 
 

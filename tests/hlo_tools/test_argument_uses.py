@@ -175,3 +175,39 @@ def test_a_gradient_that_every_device_returns_whole_is_that_of_a_split_parameter
 def test_nothing_returned_is_like_an_argument_that_is_split_otherwise() -> None:
     text = SPLIT.replace("PLACEMENT", ", sharding={devices=[4,1,2]<=[8] last_tile_dim_replicate}")
     assert classes(text) == {"arg_x": "input", "arg_w": "input"}
+
+
+def named(alias: str) -> dict[str, str]:
+    """The classes of STEP's arguments where the parameters have a name that tells, and the momentum has none."""
+    names = {"m": "mom['w']", "w": "params['w']", "x": "batch"}
+    step = STEP
+    for at, name in enumerate(names.values()):
+        step = step.replace(f"parameter({at})\n", f'parameter({at}), metadata={{op_name="{name}"}}\n')
+    return classes(step, alias)
+
+
+@pytest.mark.parametrize("alias", ["", ", input_output_alias={ {1}: (1, {}, may-alias) }"])
+def test_an_unnamed_slot_beside_named_parameters_is_one_whether_it_is_donated_or_not(alias: str) -> None:
+    found = named(alias)
+    assert (found["arg_m"], found["arg_w"], found["arg_x"]) == ("optimizer_slot", "parameter", "input")
+
+
+def test_what_has_a_parameters_shape_and_is_not_returned_is_no_slot() -> None:
+    """Gradients that are given to a step which returns the parameters alone."""
+    found = {
+        made.name: made.class_
+        for made in memory(
+            None,
+            parse_hlo(
+                """HloModule jit_apply, is_scheduled=true
+
+ENTRY %main {
+  %arg_g = f32[32,16]{1,0} parameter(0), metadata={op_name="grads['w']"}
+  %arg_w = f32[32,16]{1,0} parameter(1), metadata={op_name="params['w']"}
+  ROOT %w = f32[32,16]{1,0} subtract(%arg_w, %arg_g), metadata={op_name="jit(f)/sub"}
+}
+"""
+            ),
+        ).buffers
+    }
+    assert (found["arg_g"], found["arg_w"]) == ("input", "parameter")

@@ -105,13 +105,13 @@ FORGED: dict[str, tuple[Edit, str]] = {
     "no jaxpr": (put("facts", "jaxpr", value=None), "`jaxpr` is empty, although the step was traced"),
     "no jaxpr, an error of the compiler": (error_in("compile"), "`jaxpr` is empty, although the step was traced"),
     "negative bytes": (put("facts", "arguments", 0, "bytes", value=-128), "`bytes` says -128"),
-    "bytes beyond any memory": (put("facts", "arguments", 0, "bytes", value=1 << 63), "`arguments.0.bytes`"),
+    "bytes beyond any memory": (put("facts", "arguments", 0, "bytes", value=1 << 63), "`arguments[0].bytes`"),
     "negative temporaries": (put("facts", "memory", "temp_bytes", value=-1), "`memory.temp_bytes`"),
     "a negative ratio": (
         put(
             "run", "comparisons", value=[{"role": "loss", "path": "", "ratio": -1, "error": 0, "bound": 0, "floor": 0}]
         ),
-        "`comparisons.0.ratio`",
+        "`comparisons[0].ratio`",
     ),
     "negative devices": (put("manifest", "devices", value=-1), "`devices`"),
     "other devices than the target's": (put("manifest", "devices", value=4), "`devices` is 4, target cpu:8 has 8"),

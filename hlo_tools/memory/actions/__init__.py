@@ -13,12 +13,9 @@ from . import donate, layout, microbatch, offload, recompute, shard
 __all__ = ["actions"]
 
 _KINDS = (donate, shard, recompute, offload, microbatch, layout)
-WORTH_IT = 0.01
-"""The least part of the peak that an action must free to be named."""
 
 
 def actions(lives: Lives) -> tuple[Action, ...]:
     """Every action that frees something worth it, what frees most first."""
-    least = max(1, int(WORTH_IT * lives.peak()))
-    found = [action for kind in _KINDS for action in kind.actions(lives) if action.frees_bytes >= least]
+    found = [action for kind in _KINDS for action in kind.actions(lives) if action.frees_bytes >= lives.worth]
     return tuple(sorted(found, key=lambda action: (-action.frees_bytes, action.kind, action.what)))

@@ -17,15 +17,20 @@ def weighed(
     left: Callable[[Life], int],
     more: Iterable[Life] = (),
 ) -> Action:
-    """The action that leaves `left(life)` bytes of each of `shrunk` and needs those of `more` besides."""
+    """The action that leaves `left(life)` bytes of each of `shrunk` and needs those of `more` besides.
+
+    Going through all buffers of the step is left out, and 0 bytes are said, where what it shrinks by is not worth it.
+    """
     chosen = {id(life): life for life in shrunk}
-    peak = lives.peak(lambda life: left(life) if id(life) in chosen else life.bytes, more)
+    frees = 0
+    if sum(life.bytes - left(life) for life in chosen.values()) >= lives.worth:
+        frees = lives.now - lives.peak(lambda life: left(life) if id(life) in chosen else life.bytes, more)
     named = [life for life in chosen.values() if life.buffer is not None]
     return Action(
         kind,
         what,
         text,
-        lives.peak() - peak,
+        frees,
         sum(life.bytes for life in named),
         tuple(life.buffer.name for life in named if life.buffer is not None),
     )

@@ -179,6 +179,75 @@ def test_collectives_are_named_by_what_they_do_and_raw_by_what_is_printed(cli: R
     assert [rows[0]["ring_bytes"] for rows in found] == [16, 32]
 
 
+FUSED = """HloModule fused, is_scheduled=true, num_partitions=2
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+%all-reduce-scatter (p: f32[8]) -> f32[4] {
+  %p = f32[8]{0} parameter(0)
+  %sum = f32[8]{0} all-reduce(%p), replica_groups={{0,1}}, channel_id=1, use_global_device_ids=true, to_apply=%add
+  %me = u32[] partition-id()
+  %table = s32[2]{0} constant({0, 4})
+  %cell = s32[1]{0} dynamic-slice(%table, %me), dynamic_slice_sizes={1}
+  %start = s32[] reshape(%cell)
+  ROOT %mine = f32[4]{0} dynamic-slice(%sum, %start), dynamic_slice_sizes={4}
+}
+
+ENTRY %main (x: f32[8]) -> f32[4] {
+  %x = f32[8]{0} parameter(0)
+  ROOT %fusion = f32[4]{0} fusion(%x), kind=kCustom, calls=%all-reduce-scatter
+}
+"""
+
+
+def test_a_sum_that_its_own_fusion_slices_is_printed_as_a_sum(cli: Run, tmp_path: Path) -> None:
+    """As libtpu spells a reduce-scatter."""
+    (tmp_path / "fused.txt").write_text(FUSED)
+    found = [ledger(cli("hlo", "collectives", "fused.txt", "--format", "json", *raw).stdout) for raw in ([], ["--raw"])]
+    assert [[row["kind"] for row in rows] for rows in found] == [["reduce-scatter"], ["all-reduce"]]
+    summary = json.loads(cli("hlo", "summary", "fused.txt", "--format", "json").stdout)
+    assert [total["kind"] for total in summary["collectives"]] == ["all-reduce"]
+
+
+LOOP = """HloModule loop, is_scheduled=true, num_partitions=2
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %s = f32[] add(%a, %b)
+}
+
+%body (c: f32[8]) -> f32[8] {
+  %c = f32[8]{0} parameter(0)
+  ROOT %sum = f32[8]{0} all-reduce(%c), replica_groups={{0,1}}, channel_id=1, use_global_device_ids=true, to_apply=%add
+}
+
+%goes_on (d: f32[8]) -> pred[] {
+  %d = f32[8]{0} parameter(0)
+  %first = f32[1]{0} slice(%d), slice={[0:1]}
+  %value = f32[] reshape(%first)
+  %limit = f32[] constant(8)
+  ROOT %less = pred[] compare(%value, %limit), direction=LT
+}
+
+ENTRY %main (x: f32[8]) -> f32[8] {
+  %x = f32[8]{0} parameter(0)
+  ROOT %until = f32[8]{0} while(%x), condition=%goes_on, body=%body
+}
+"""
+
+
+def test_a_summary_names_loops_of_unknown_length(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "loop.txt").write_text(LOOP)
+    done = cli("hlo", "summary", "loop.txt")
+    assert done.returncode == 0 and "Loops of unknown length, counted once: until" in done.stdout, done
+    assert json.loads(cli("hlo", "summary", "loop.txt", "--format", "json").stdout)["unknown_loops"] == ["until"]
+
+
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_a_pasted_report_says_what_to_do_first(form: str, cli: Run, tmp_path: Path) -> None:
     (tmp_path / "oom.txt").write_text(

@@ -128,7 +128,7 @@ def test_a_target_that_is_none_is_one_sentence(target: str, cli: Run, dump: str)
 def test_a_kind_alone_is_the_smallest_target_that_holds_the_program(cli: Run, dump: str) -> None:
     data = json.loads(cli("hlo", "roofline", dump, "--hardware", "v5e", "--format", "json").stdout)
     assert data["target"] == "tpu:v5e:2x2"
-    assert "4 devices of v5e are taken to be tpu:v5e:2x2" in data["assumptions"]
+    assert "4 x v5e is taken to be tpu:v5e:2x2" in data["assumptions"]
     assert json.loads(cli("hlo", "roofline", dump, "--hardware", "v7x", "--format", "json").stdout)["target"] == (
         "tpu:7x:1x1x2"
     )

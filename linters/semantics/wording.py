@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from ...contracts.key import format_key
-from ..evidence import StepEvidence
-from .diagnosis import Found, Measured
+
+if TYPE_CHECKING:
+    from ..evidence import StepEvidence
+    from .diagnosis import Found, Measured
 
 
 def term_key(index: int, name: str | None = None) -> str:

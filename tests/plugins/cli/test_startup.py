@@ -69,4 +69,5 @@ def test_checking_a_contract_loads_no_rule_on_programs(tmp_path: Path, contract_
     _, modules = loaded(["check", "a.contract.yaml"], tmp_path)
     assert "contract_lint.linters.contract.rules" in modules
     heavy = {f"contract_lint.linters.{name}.rules" for name in ("source", "trace", "program", "run", "batch")}
-    assert modules.isdisjoint({*heavy, "contract_lint.hlo_tools.attribution", "networkx", "libcst"})
+    programs = {"contract_lint.linters.evidence", "contract_lint.hlo_tools.collectives"}
+    assert modules.isdisjoint({*heavy, *programs, "contract_lint.hlo_tools.attribution", "networkx", "libcst"})

@@ -38,7 +38,7 @@ def command(
     """Run the reference trainer that CONTRACT names, on a small synthetic language of known entropy."""
     import json
 
-    from ..pipeline.record.automatic import Where, record_training
+    from ..pipeline.record.automatic import Where, begun, record_training
     from ..pipeline.record.timed import SECONDS, Timed
     from ..pipeline.settings import load_settings
     from ..pipeline.train import train
@@ -50,6 +50,7 @@ def command(
 
     if save_every is not None and checkpoints is None:
         raise click.UsageError("--save-every needs --checkpoints")
+    seen = begun(contract) if record else None
     run = train(
         contract, target=target, steps=steps, checkpoints=checkpoints, save_every=save_every, python=python, say=say
     )
@@ -72,7 +73,7 @@ def command(
         return
     if form == "text" and SECONDS in metrics:
         click.echo(times(metrics[SECONDS]))
-    if record:
+    if seen is not None:
         where = Where(load_settings(Path.cwd(), None).cache_dir, python)
         program = rows.rows[-1].get("program")
-        note(record_training(contract, target, metrics, where, program=program, checkpoints=checkpoints))
+        note(record_training(seen, target, metrics, where, program=program, checkpoints=checkpoints))

@@ -59,7 +59,7 @@ def command(
             f"{', '.join(useless)}: --capture judges what is there and runs nothing; leave {_them(useless)} out, or "
             "make the capture with `contract-lint capture`"
         )
-    settings, seen = wanted.settings(), Seen()
+    settings, seen = wanted.settings(), Seen(contract) if record else None
     with progress() as say:
         report = verify(
             contract,
@@ -77,10 +77,10 @@ def command(
             ignore=settings.ignore,
             fail_on=settings.fail_on,
             say=say,
-            witness=seen.take,
+            witness=seen.take if seen is not None else None,
         )
     code = wanted.emit(report)
-    if record:
+    if seen is not None:
         note(record_verdict(report, seen, Where(cache_dir or settings.cache_dir, python)))
     return code
 

@@ -15,7 +15,7 @@ from .printable import one_line, plural
 from .record_text import number, short, value
 from .text import to_text
 
-WIDE = 110
+WIDE, NARROW = 110, 78
 LOSS = ("loss",)
 TIME = ("seconds", "step_seconds", "step_time")
 """How metrics are called that are the time of one step."""
@@ -28,18 +28,18 @@ def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
     if not rows:
         return to_text([], width, color, Text("no record yet: verify, train and `record create` write one"))
     wide = width >= WIDE
-    times = ("mean", "p50", "p90", "p99") if wide else ("p50", "p99")
+    times = ("mean", "p50", "p90", "p99") if wide else ("mean", "p50", "p99")
     table = Columns()
-    for heading in ("record", "made (UTC)", "kind", "name", "verdict", *(("targets", "rules") if wide else ())):
-        table.add_column(heading, overflow="fold", no_wrap=heading in ("record", "made (UTC)", "kind"))
+    whole = ("record", *(("made (UTC)", "kind") if width >= NARROW else ()))
+    for heading in (*whole, "name", "verdict", *(("targets", "rules") if wide else ())):
+        table.add_column(heading, overflow="fold", no_wrap=heading in whole)
     for heading in ("loss", *times):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         loss, time = first_metric(row, LOSS), first_metric(row, TIME)
         table.add_row(
             short(row.digest),
-            row.created.replace("T", " ")[: 16 if wide else 10],
-            row.kind,
+            *((row.created.replace("T", " ")[: 16 if wide else 10], row.kind) if width >= NARROW else ()),
             one_line(row.name),
             row.verdict or "-",
             *((one_line(", ".join(row.targets)) or "-", ", ".join(row.findings) or "-") if wide else ()),

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ....contracts.errors import ContractLintError
+from ....contracts.finding import Location
 from ....contracts.load import LoadedContract, load_contract
-from ....contracts.record import DeviceState, Environment, Kind, Metric, VerdictState
+from ....contracts.record import DeviceState, Environment, Kind, Metric, SourceState, VerdictState
 from ....contracts.target_name import parse_target
 from ....hlo_tools.capture import Capture
 from ....runtime.contract import project_root
@@ -27,13 +28,25 @@ from .verify import judged_new
 
 @dataclass
 class Seen:
-    """What a command worked on."""
+    """What a command works on; made when it begins, since `source` is what is checked out then."""
 
+    path: str
     loaded: LoadedContract | None = None
     captures: Sequence[Capture] = field(default_factory=tuple)
+    source: SourceState = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.source = source_state(Path(os.path.abspath(self.path)).parent)
 
     def take(self, loaded: LoadedContract, captures: Sequence[Capture]) -> None:
         self.loaded, self.captures = loaded, captures
+
+
+def begun(path: str) -> Seen:
+    """A run of the contract at `path` that begins now. Raises ContractLintError where there is no such file."""
+    seen = Seen(path)
+    seen.take(load_contract(Path(path)), ())
+    return seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +62,11 @@ def record_verdict(report: Report, seen: Seen, where: Where) -> str | None:
     if seen.loaded is None or not seen.captures:
         return None
     verdicts = [verdict_of(report)]
-    return _said(seen.loaded, "verify", where, seen.captures, metrics=figures(report), verdicts=verdicts)
+    return _said(seen.loaded, seen.source, "verify", where, seen.captures, metrics=figures(report), verdicts=verdicts)
 
 
 def record_training(
-    path: str,
+    seen: Seen,
     target: str | None,
     metrics: Mapping[str, Metric],
     where: Where,
@@ -61,12 +74,12 @@ def record_training(
     program: str | None = None,
     checkpoints: str | None = None,
 ) -> str:
-    """Write the record of a training run of the contract at `path`; what to say of it.
+    """Write the record of a training run that has `begun`; what to say of it.
 
     `program`: the digest of the step that was lowered. `checkpoints`: the folder that was saved to; its newest step is
     bound where it lies in the project.
     """
-    loaded = load_contract(Path(path))
+    loaded = seen.loaded or load_contract(Path(seen.path))
     contract = loaded.contract
     target = target or (contract.targets[0].target if contract is not None and contract.targets else "")
     mesh = contract.mesh_for(target) if contract is not None else None
@@ -81,11 +94,22 @@ def record_training(
     steps = contract.step if contract is not None else {}
     name = next((name for name, section in steps.items() if section.entry == ENTRY), "train")
     lowered = {(target, name): program} if program is not None else {}
-    return _said(loaded, "train", where, (), metrics=metrics, devices=devices, lowered=lowered, checkpoints=checkpoints)
+    return _said(
+        loaded,
+        seen.source,
+        "train",
+        where,
+        (),
+        metrics=metrics,
+        devices=devices,
+        lowered=lowered,
+        checkpoints=checkpoints,
+    )
 
 
 def _said(
     loaded: LoadedContract,
+    source: SourceState,
     kind: Kind,
     where: Where,
     captures: Sequence[Capture],
@@ -98,6 +122,9 @@ def _said(
 ) -> str:
     try:
         file = Path(os.path.abspath(loaded.document.source.path))
+        if load_contract(file).digest != loaded.digest:
+            said = "was changed while the command ran: nobody can say which of the two it ran with"
+            raise ContractLintError(said, Location(loaded.path))
         root = project_root(file.resolve())
         bound = Bound(root)
         path = bound.file(file.resolve())
@@ -113,7 +140,7 @@ def _said(
             contract_path=path,
             files=bound.files.values(),
             environment=installed,
-            source=source_state(file.parent),
+            source=source,
             author=git_author(file.parent),
             captures=[(capture, None) for capture in captures],
             devices=devices(installed),

@@ -45,10 +45,13 @@ def test_all_records_are_listed_with_percentiles_and_the_rules_they_break(cli: R
     (low,) = (each["metrics"]["seconds"] for each in found if each["metrics"].get("loss", {}).get("last") == 1.5)
     seen = [low[name] for name in ("mean", "p50", "p90", "p99")]
     assert seen == pytest.approx([5.05, 5.0, 9.0, 9.9])
-    for columns in (80, 120):
+    for columns in (60, 80, 120):
         for arguments in (("history",), ("history", "compare", *(str(each["digest"]) for each in found))):
             done = cli(*arguments, env={"COLUMNS": str(columns)})
             assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= columns, done.stdout
+        said = cli("history", env={"COLUMNS": str(columns)}).stdout
+        assert all(f" {name}" in said.splitlines()[2] for name in ("loss", "mean", "p50", "p99")), said
+        assert "…" not in said, said
     assert len(rows(cli("history", "list", "--name", "sma*", "--format", "json"))) == 2
     assert len(rows(cli("history", "list", "--last", "1", "--format", "json"))) == 1
 

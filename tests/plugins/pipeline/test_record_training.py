@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from contract_lint.contracts.load import load_contract
 from contract_lint.plugins.pipeline.record import timed
-from contract_lint.plugins.pipeline.record.automatic import Where, record_training
+from contract_lint.plugins.pipeline.record.automatic import Where, begun, record_training
 from contract_lint.plugins.pipeline.record.timed import Timed
 from contract_lint.plugins.pipeline.train import kept_request
 
@@ -50,7 +51,7 @@ def test_a_run_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
     (tmp_path / "run/1").mkdir(parents=True)
     (tmp_path / "run/1/a.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
-    said = record_training("c.contract.yaml", None, metrics, Where(), program="1" * 64, checkpoints="run")
+    said = record_training(begun("c.contract.yaml"), None, metrics, Where(), program="1" * 64, checkpoints="run")
     (made,) = (tmp_path / ".contract-lint/records").iterdir()
     predicate = json.loads(made.read_text())["predicate"]
     assert (predicate["kind"], predicate["metrics"]["loss"]["last"]) == ("train", 2.0)
@@ -63,3 +64,35 @@ def test_a_run_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (device["target"], device["devices"], device["mesh"]) == ("cpu:2", 2, {"fsdp": 2})
     assert "--xla_backend_optimization_level=0" in device["xla_flags"]
     assert said.startswith("record ") and said.endswith("in .contract-lint/records (EXP608 source-unknown)")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ["-c", "user.name=A", "-c", "user.email=a@b"]
+    return subprocess.run(
+        ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_the_source_is_that_of_the_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = run(monkeypatch, 0.0, 1.0).metrics()
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.contract.yaml").write_text(CONTRACT)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "one")
+    commit = git(tmp_path, "rev-parse", "HEAD").strip()
+    seen = begun("c.contract.yaml")
+    (tmp_path / "other.py").write_text("x = 1\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "two")
+    assert record_training(seen, None, metrics, Where()).startswith("record ")
+    (made,) = (tmp_path / ".contract-lint/records").iterdir()
+    assert json.loads(made.read_text())["predicate"]["source"] == {"commit": commit, "dirty": False}
+    made.unlink()
+    (tmp_path / "c.contract.yaml").write_text(CONTRACT + "# a comment says nothing\n")
+    assert record_training(seen, None, metrics, Where()).startswith("record ")
+    (tmp_path / "c.contract.yaml").write_text(CONTRACT.replace("seed: 1", "seed: 2"))
+    said = record_training(seen, None, metrics, Where())
+    assert said.startswith("no record was written: c.contract.yaml: was changed while the command ran")
+    assert len(list((tmp_path / ".contract-lint/records").iterdir())) == 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...contracts.finding import Finding, Location
-from ...contracts.record import FileDigest, Metric, Record, VerdictState
+from ...contracts.record import DeviceState, FileDigest, Metric, ProgramState, Record, VerdictState
 from ..rule import Rule
 
 
@@ -16,13 +16,16 @@ class Recomputed:
     """What was worked out again.
 
     `files`: path -> what is there, None where nothing is. `contract`: the digest of what the contract's file says now,
-    `programs`: target and step -> digest; both only where they could be worked out. `metrics` and `verdicts`: unchanged
-    file -> what it says now, None where it is no such file. `root`: what paths are shown below.
+    `programs`: target and step -> the program, `devices`: target -> what each capture of it was made on, `data`:
+    manifest -> root; all only where they could be worked out. `metrics` and `verdicts`: unchanged file -> what it says
+    now, None where it is no such file. `root`: what paths are shown below.
     """
 
     files: Mapping[str, FileDigest | None] = field(default_factory=dict)
     contract: str | None = None
-    programs: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
+    programs: Mapping[tuple[str, str], ProgramState] = field(default_factory=dict)
+    devices: Mapping[str, Sequence[DeviceState]] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)
     root: str = ""
     metrics: Mapping[str, Mapping[str, Metric] | None] = field(default_factory=dict)
     verdicts: Mapping[str, VerdictState | None] = field(default_factory=dict)

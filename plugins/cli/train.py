@@ -69,7 +69,7 @@ def command(
             click.echo(f"step {row['step']:>6,}  loss {row['loss']:.4f}  grad norm {row['grad_norm']:.3g}")
     metrics = rows.metrics()
     if "loss" not in metrics:
-        say(f"{steps:,} steps are finished already: nothing was left to do")
+        say(f"{steps:,} step{'s are' if steps != 1 else ' is'} finished already: nothing was left to do")
         return
     if form == "text" and SECONDS in metrics:
         click.echo(times(metrics[SECONDS]))

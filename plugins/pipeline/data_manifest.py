@@ -67,6 +67,6 @@ def summary(manifest: DataManifest) -> str:
     shards = [entry for entry in manifest.files if entry.role == "shard"]
     sources, records = len(manifest.sources), total_records(shards)
     parts = [f"{len(shards):,} shard{'s' * (len(shards) != 1)} of {sources:,} source{'s' * (sources != 1)}"]
-    parts += [f"{records:,} records"] if records is not None and shards else []
+    parts += [f"{records:,} record{'s' * (records != 1)}"] if records is not None and shards else []
     parts += ["a tokenizer"] if manifest.tokenizer_digest else []
     return ", ".join([*parts, f"root {manifest.root[:19]}"])

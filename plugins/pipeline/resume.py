@@ -233,9 +233,10 @@ def _proof(facts: ResumeFacts) -> str:
     names = list(dict.fromkeys(name for seen in facts.unbroken.seen for name in seen.values))
     stops = [f"{leg.killed} (step {leg.begun:,})" for leg in facts.legs if leg.killed is not None]
     resumes = sum(bool(leg.restored) for leg in facts.legs)
-    arrays = len(facts.unbroken.state)
+    steps, arrays = len(facts.unbroken.seen), len(facts.unbroken.state)
     parts = [
-        f"{len(facts.unbroken.seen):,} steps, killed {', '.join(stops) or 'nowhere'}, taken up {resumes} times: "
+        f"{steps:,} step{'s' * (steps != 1)}, killed {', '.join(stops) or 'nowhere'}, "
+        f"taken up {resumes} time{'s' * (resumes != 1)}: "
         f"{', '.join(names)} and {arrays:,} array{'s' * (arrays != 1)} equal to the bit"
     ]
     for leg in facts.meshes:

@@ -3,7 +3,8 @@
 ## What it does
 Works out again, from the record: the digest of the contract and of each section from the configuration, that of the
 environment from its packages, that of each checkpoint from its files. And from files, where they are there and
-unchanged: what the contract says, and the programs of a capture that the record binds.
+unchanged: what the contract says, what a data manifest lists, and of a capture that the record binds the programs, the
+contract they were compiled for, and the devices with their flags.
 
 ## Why is this bad?
 Two records are compared by their digests. One that follows from nothing makes different runs look alike.
@@ -27,10 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ....contracts.record import FileDigest, Record, canonical, lock_digest, section_digests, sha256
+from ....contracts.record import DeviceState, FileDigest, Record, canonical, lock_digest, section_digests, sha256
 from ...rule import Rule
 from ..evidence import Recomputed, RecordEvidence
 from ..files import tree_digest
+
+_HELP = "make a new record: this one was put together by something else"
 
 
 def check(evidence: RecordEvidence) -> Iterable[Finding]:
@@ -46,7 +49,21 @@ def check(evidence: RecordEvidence) -> Iterable[Finding]:
                 subject=what,
                 expected=follows or "none",
                 found=written or "none",
-                help="make a new record: this one was put together by something else",
+                help=_HELP,
+            )
+    for device in record.devices:
+        now = evidence.recomputed.devices.get(device.target, ()) if evidence.recomputed is not None else ()
+        if now and device not in now:
+            names = [name for name in DeviceState.model_fields if getattr(device, name) != getattr(now[0], name)]
+            then, bound = (", ".join(f"{name} {getattr(each, name)}" for name in names) for each in (device, now[0]))
+            yield evidence.finding(
+                RULE,
+                f"the devices of {device.target} are not those of the capture that is bound",
+                subject=f"devices {device.target}",
+                key="devices",
+                expected=bound,
+                found=then,
+                help=_HELP,
             )
 
 
@@ -64,10 +81,15 @@ def _inside(record: Record) -> Iterator[tuple[str, str | None, str | None]]:
 def _outside(record: Record, recomputed: Recomputed) -> Iterator[tuple[str, str | None, str | None]]:
     if recomputed.contract is not None:
         yield f"what {record.contract.path} says", record.contract.digest, recomputed.contract
+    for data in record.data:
+        if data.manifest in recomputed.data:
+            yield f"the data that {data.manifest} lists", data.root, recomputed.data[data.manifest]
     for program in record.programs:
-        key = (program.target, program.step)
-        if key in recomputed.programs:
-            yield f"the program of {program.step} on {program.target}", program.sha256, recomputed.programs[key]
+        now = recomputed.programs.get((program.target, program.step))
+        if now is not None and program.capture is not None:
+            named = f"the program of {program.step} on {program.target}"
+            yield named, program.sha256, now.sha256
+            yield f"the contract that {named} was compiled for", program.contract_digest, now.contract_digest
 
 
 def below(record: Record, folder: str) -> dict[str, FileDigest]:

@@ -84,7 +84,7 @@ def build(
             ),
             config=config,
             environment=environment,
-            devices=[*(_device(capture) for capture, _ in captures), *devices],
+            devices=[*(device_of(capture) for capture, _ in captures), *devices],
             programs=[
                 *(program for capture, folder in captures for program in programs(capture, folder)),
                 *(
@@ -161,7 +161,8 @@ def figures(report: Report) -> dict[str, Metric]:
     return found
 
 
-def _device(capture: Capture) -> DeviceState:
+def device_of(capture: Capture) -> DeviceState:
+    """What a capture was made on."""
     manifest = capture.manifest
     return DeviceState(
         target=manifest.provenance.target,

@@ -9,6 +9,8 @@ import pytest
 from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.record import (
     CheckpointState,
+    DataState,
+    DeviceState,
     FileDigest,
     Metric,
     ProgramState,
@@ -44,6 +46,20 @@ SECOND = CheckpointState(folder="run/2", root=tree_digest({"_CHECKPOINT_METADATA
 NO_SEED = CONFIG | {"step": {"train": {"entry": "m:build"}}}
 SECTION = small().contract.model_copy(update={"sections": small().contract.sections | {"name": "0" * 64}})
 ROOT = CheckpointState(folder="run/1", root="sha256:" + "0" * 64, files=1)
+DEVICE = DeviceState(target="cpu:8", devices=8, kind="cpu", mesh={"data": 4}, effort="full", xla_flags=["--xla_x=1"])
+OTHER = DEVICE.model_copy(update={"effort": "fast"})
+LISTED = FileDigest(path="d.json", sha256=sha256("d"), bytes=1)
+DATA = {
+    "data": [DataState(manifest="d.json", root="sha256:" + "1" * 64)],
+    "files": [*small().files, LISTED],
+    "files_now": WHOLE | {LISTED.path: LISTED},
+}
+
+
+def _now(**changes: Any) -> dict[tuple[str, str], ProgramState]:
+    """What the capture holds, beside PROGRAM."""
+    return {("cpu:8", "train"): PROGRAM.model_copy(update=changes)}
+
 
 # Rule -> what is wrong, what is said, and the twin.
 CASES: list[tuple[str, Change, str, Change]] = [
@@ -56,9 +72,30 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ("EXP603", {"says": "0" * 64}, "the digest of what c.contract.yaml says", {"says": SAME}),
     (
         "EXP603",
-        {"programs": [PROGRAM], "programs_now": {("cpu:8", "train"): "2" * 64}},
+        {"programs": [PROGRAM], "programs_now": _now(sha256="2" * 64)},
         "the digest of the program of train on cpu:8",
-        {"programs": [PROGRAM], "programs_now": {("cpu:8", "train"): "1" * 64}},
+        {"programs": [PROGRAM], "programs_now": _now()},
+    ),
+    (
+        "EXP603",
+        {"programs": [PROGRAM], "programs_now": _now(contract_digest="2" * 64)},
+        "the digest of the contract that the program of train on cpu:8 was compiled for",
+        {"programs": [PROGRAM], "programs_now": _now(capture=None)},
+    ),
+    *(
+        (
+            "EXP603",
+            {"devices": [DEVICE.model_copy(update=changed)], "devices_now": {"cpu:8": [DEVICE]}},
+            "the devices of cpu:8 are not those of the capture",
+            {"devices": [DEVICE], "devices_now": {"cpu:8": [OTHER, DEVICE]}},
+        )
+        for changed in ({"xla_flags": []}, {"devices": 4}, {"mesh": {"data": 8}}, {"kind": "tpu"}, {"effort": "fast"})
+    ),
+    (
+        "EXP603",
+        DATA | {"data_now": {"d.json": "sha256:" + "2" * 64}},
+        "the digest of the data that d.json lists",
+        DATA | {"data_now": {"d.json": "sha256:" + "1" * 64}},
     ),
     ("EXP604", {"metrics": {}}, "has no metric", VERIFIED),
     (
@@ -144,10 +181,10 @@ CASES: list[tuple[str, Change, str, Change]] = [
 def judged(change: Change) -> list[Finding]:
     change = dict(change)
     now, says, programs = (change.pop(name, None) for name in ("files_now", "says", "programs_now"))
-    results = {name: change.pop(f"{name}_now", {}) for name in ("metrics", "verdicts")}
+    results = {name: change.pop(f"{name}_now", {}) for name in ("metrics", "verdicts", "devices", "data")}
     promised, called = (change.pop(name, None) for name in ("promised", "called"))
     record = small(**change)
-    recomputed = Recomputed(WHOLE if now is None else now, says, programs or {}, **results)
+    recomputed = Recomputed(WHOLE if now is None else now, says, programs=programs or {}, **results)
     evidence = RecordEvidence(
         f"{called}.{record.digest}.record.json" if called else record.file_name,
         record.digest,

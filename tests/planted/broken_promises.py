@@ -153,6 +153,10 @@ MEANING = (
 )
 """What is optimised."""
 
+SEED = (
+    Broken("rng.root.seed", "zero", "JIT003", why=MEASURED),
+    Broken("rng.root.arg", 3, "JIT003", why=MEASURED),
+)
 FIELDS = ("tokens", "targets", "loss_mask")
 BATCH = (
     *(
@@ -185,6 +189,7 @@ BATCH = (
 
 DENSE = (
     *HEAD,
+    *SEED,
     *MEANING,
     *BATCH,
     Broken("step.train.entry", "contract_lint.runtime.trainer:built", "", builds=True, refused=True),
@@ -254,6 +259,7 @@ DENSE = (
 
 PLAIN = (
     *HEAD,
+    *SEED,
     Broken("step.train.entry", "train:built", "", builds=True, refused=True),
     Broken("step.train.path[0]", "src", "JIT010"),
     Broken("step.train.args.batch", 16, "DAT201", "batch.size", builds=True),

@@ -16,8 +16,8 @@ def blosc_cut(read: Callable[[int, int], bytes], size: int, needed: int | None) 
     if len(head) < _HEADER:
         return f"{size:,} B are stored, a Blosc header alone has {_HEADER}"
     holds, stored = int.from_bytes(head[4:8], "little"), int.from_bytes(head[12:16], "little")
-    if stored > size:
-        return f"{size:,} B are stored, {stored:,} are needed"
+    if stored != size:
+        return f"{size:,} B are stored, the buffer has {stored:,}"
     if needed is not None and holds != needed:
         return f"holds {holds:,} B once it is decompressed, {needed:,} are needed"
     return None

@@ -28,6 +28,8 @@ _AGGREGATE = "checkpoint"
 _ARRAYS = tuple(f"/{name}" for name in NAMES.values())
 _FRAMES = {"zstd": zstd_cut, "blosc": blosc_cut}
 """Compressors that write beside the bytes how many there are."""
+_OVERHEAD = 1024
+"""Bytes, beside two in a hundred, that a compressor may add: bzip2, which adds most, adds half of that."""
 _V2_KEY = re.compile(r"(?P<array>.*)/(?P<chunk>\.zarray|\d+(?:[./]\d+)*)", re.DOTALL)
 _V3_KEY = re.compile(r"(?P<array>.*)/(?P<chunk>zarr\.json|c(?:[./]\d+)*)", re.DOTALL)
 
@@ -169,6 +171,9 @@ class _Reader:
             return "0 B are stored"
         if array.inner:
             return index_cut(extent, array.inner, self.folder)
+        most = array.decoded_bytes
+        if array.compressor is not None and most is not None and extent.length > most + most // 50 + _OVERHEAD:
+            return f"{extent.length:,} B are stored, more than any compressor makes of {most:,}"
         frame = _FRAMES.get(array.compressor or "")
         if frame is None:
             return None

@@ -15,9 +15,9 @@ _MOST_BLOCKS = 4096
 
 
 def zstd_cut(read: Callable[[int, int], bytes], size: int, needed: int | None) -> str | None:
-    """Why the one frame of `size` bytes cannot be read to its end, or does not hold the bytes that are needed.
+    """Why the one frame of `size` bytes cannot be read to its end, holds another number of bytes, or is not all.
 
-    None where it can, or may be more than one. `read` gives so many bytes from a place on.
+    None where it can, or is too long to be followed. `read` gives so many bytes from a place on.
     """
     head = read(0, 18)
     if len(head) < 6 or not head.startswith(_MAGIC):
@@ -40,5 +40,5 @@ def zstd_cut(read: Callable[[int, int], bytes], size: int, needed: int | None) -
             return f"{size:,} B are stored, and its last block ends later" if kind != 3 else "holds no Zstandard block"
         if last:
             end = place + (4 if descriptor >> 2 & 1 else 0)
-            return f"{size:,} B are stored, {end:,} are needed" if end > size else None
+            return f"{size:,} B are stored, the frame has {end:,}" if end != size else None
     return None

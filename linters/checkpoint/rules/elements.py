@@ -2,8 +2,8 @@
 
 ## What it does
 Compares the grid of chunks that each array is cut in with what is stored: chunks that are missing, files shorter than
-what the index places in them, compressed chunks that end early or hold another size, bytes of .safetensors files that
-belong to none or to two tensors, files that are missing by the names of the others
+what the index places in them, compressed chunks that end early, late or hold another size, bytes of .safetensors files
+that belong to none or to two tensors, files that are missing by the names of the others
 (`model-00001-of-00002.safetensors`). A step or file without any array is none. Reads metadata, never the arrays. Where
 chunks of nothing but the fill value need not be stored, as older versions of Orbax save in zarr 3, what is missing is
 told as information.

@@ -204,6 +204,8 @@ def test_a_chunk_of_another_size(saved: Path, name: str, frame: Callable[[int], 
     (hole,) = read_checkpoint(saved).items[0].holes
     said = f"chunk 1: holds {4 * elements + 4:,} B once it is decompressed, {4 * elements:,} are needed"
     assert (hole.kind, hole.what) == ("cut", said)
+    (saved / "a/1").write_bytes(frame(4 * elements) + b"\0")
+    assert "B are stored, the" in read_checkpoint(saved).items[0].holes[0].what
     (saved / "a/1").write_bytes(frame(4 * elements))
     (saved / "a/.zarray").write_text(json.dumps(coded | {"dtype": "<f2"}))
     assert [hole.kind for hole in read_checkpoint(saved).items[0].holes] == ["cut", "cut"]

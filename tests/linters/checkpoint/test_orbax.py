@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -148,6 +149,11 @@ def _size(path: Path) -> int:
     return path.stat().st_size
 
 
+def _longer(path: Path, more: int) -> None:
+    """With zeros behind it, which no disk holds."""
+    os.truncate(path, _size(path) + more)
+
+
 def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
@@ -181,6 +187,14 @@ def test_a_shard_of_a_database_is_cut_or_gone(
             lambda path: shutil.copy(path.parent.parent / "step/0", path),
             "holds 4 B once",
         ),
+        ("zarr", "params.layers.w/3.0", lambda path: _longer(path, 1), "B are stored, the frame has"),
+        (
+            "zarr",
+            "params.layers.w/3.0",
+            lambda path: _longer(path, 10 << 30),
+            "more than any compressor makes of",
+        ),
+        ("zarr3", "params.layers.w/c/3/0", lambda path: _longer(path, 1), "its index, the last of"),
         ("zarr", "params.embed/.zarray", Path.unlink, "no array is stored"),
         ("zarr3", "params.embed/c/1/2", Path.unlink, "1 of 8 chunks are not stored (first: c/1/2)"),
         ("zarr3", "step/c", Path.unlink, "1 of 1 chunks are not stored (first: c)"),

@@ -6,8 +6,7 @@ devices of a group.
 
 ## Why is this bad?
 That is a reduce-scatter written as an all-reduce: twice the bytes on the wire and n times the memory. XLA's GPU and
-TPU compilers rewrite the plain form; what they leave has something in between. The CPU compiler never does, so there
-and before optimisation it is advice.
+TPU compilers rewrite the plain form; what they leave has something in between.
 
 ## Example
 ```text
@@ -22,7 +21,8 @@ mine = jax.lax.psum_scatter(x, "data", tiled=True)
 
 ## What stays clean
 A sum with any use of the whole; slices that devices of a group share or that data places; TPU's fusions that sum and
-slice at once.
+slice at once. Programs for CPUs, and those before optimisation: the partitioner writes every such sum so, and the CPU
+compiler leaves it.
 
 ## References
 - https://github.com/openxla/xla/blob/main/xla/service/reduce_scatter_utils.h
@@ -49,24 +49,21 @@ SMALL = 1 << 16
 
 
 def check(evidence: DumpEvidence) -> Iterable[Finding]:
-    loud = evidence.backend in ("gpu", "tpu")
-    for rows in together(_sliced(evidence), lambda row: alike(row) if loud else None):
+    if evidence.backend not in ("gpu", "tpu"):
+        return
+    for rows in together(_sliced(evidence), alike):
         sent = sum(row.ring_bytes for row in rows)
         yield RULE.finding(
             f"{_sums(rows)} of which each device uses only its own slice ({names(rows)}): {cost(rows)}; "
             f"a reduce-scatter sends {format_bytes(sent // 2)}",
-            subject=subject_of(rows[0]) if loud else "all-reduce",
-            severity="warning" if loud and sent >= SMALL else "info",
-            confidence="certain" if loud else "likely",
+            subject=subject_of(rows[0]),
+            severity="warning" if sent >= SMALL else "info",
             location=place_of(rows[0]),
             instruction=instruction_name(rows[0]),
             expected="reduce-scatter",
             found="all-reduce and slice",
             evidence=shown(_said(evidence, arrays) for arrays in together(rows, lambda row: id(row.instruction))),
-            help="sum and scatter in one (`jax.lax.psum_scatter`), or slice right behind the sum"
-            if loud
-            else f"{'the CPU compiler' if evidence.is_final else 'the partitioner'} always writes it so; "
-            "look at what an accelerator runs",
+            help="sum and scatter in one (`jax.lax.psum_scatter`), or slice right behind the sum",
             details=details(rows),
         )
 

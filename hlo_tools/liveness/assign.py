@@ -34,7 +34,14 @@ def assigned(module: HloModule, ids: Ids, backend: Backend) -> BufferAssignment:
     values = Values(schedule)
     groups = [group for group in live_groups(module, schedule, values, backend) if group.size]
     made = BufferAssignment({}, [], [], {})
-    numbers = {value: number for number, value in enumerate((v for g in groups for v in g.values), 1)}
+    post_order = schedule.post_order()
+
+    def defined(value: Value) -> tuple[int, Index]:
+        """XLA numbers values as its dataflow analysis meets them, and packs those alike in that order."""
+        return post_order[id(value.instruction)], value.index
+
+    found = sorted((value for group in groups for value in group.values), key=defined)
+    numbers = {value: number for number, value in enumerate(found, 1)}
     for value, number in numbers.items():
         made.buffers[number] = LogicalBuffer(
             number, value.size, ids.get(id(value.instruction), 0), value.instruction.name, value.index, value.space
@@ -44,14 +51,14 @@ def assigned(module: HloModule, ids: Ids, backend: Backend) -> BufferAssignment:
             made.last_uses[number] = last.computation.name, last.name
     standing, rest = _standing(groups)
     heap: dict[int, list[Group]] = {}
-    for group in _reusing(standing, rest, schedule.post_order(), partial(may_touch, values, backend=backend)):
+    for group in _reusing(standing, rest, post_order, partial(may_touch, values, backend=backend)):
         heap.setdefault(group.space, []).append(group)
     made.allocations = [_allocation(index, groups, numbers) for index, groups in enumerate(standing)]
-    for space, found in sorted(heap.items()):
-        done = _Heap(schedule, numbers, backend).run(found)
+    for space, on_heap in sorted(heap.items()):
+        done = _Heap(schedule, numbers, backend).run(on_heap)
         made.traces.append(HeapTrace(done.events, True))
         temporary = Allocation(len(made.allocations), done.peak, color=space)
-        temporary.assigned = [(numbers[value], 0, value.size) for group in found for value in group.values]
+        temporary.assigned = [(numbers[value], 0, value.size) for group in on_heap for value in group.values]
         if backend in _ALIGNMENT:
             tables = pointer_tables(schedule, module.entry) if space == 0 else []
             temporary.size = _packed(made, tables, _ALIGNMENT[backend])

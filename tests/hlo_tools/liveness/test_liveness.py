@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from contract_lint.contracts.errors import ContractLintError
+from contract_lint.hlo_tools.liveness import assigned
 from contract_lint.hlo_tools.memory import MemoryLedger, memory
 from contract_lint.hlo_tools.module import parse_hlo
 
@@ -51,6 +52,18 @@ def test_of_the_memory_of_results_what_is_last_in_post_order_is_lent_first(retur
     shapes = f"({A}, f32[32,8])" if returned.startswith("%early") else f"(f32[32,8], {A})"
     found = ledger(X + lines + f"  ROOT %r = {shapes} tuple({returned})", result=shapes)
     assert heap(found) == besides
+
+
+def test_values_are_numbered_as_they_are_found_from_the_result_back() -> None:
+    """Of buffers alike the one with the smaller number is put in place first, and the schedule is another order."""
+    lines = f"  %b = {A} reverse(%x), dimensions={{0}}\n  %a = {A} sort(%x), dimensions={{0}}, to_apply=%less\n"
+    less = "%less (p: f32[], q: f32[]) -> pred[] {\n  %p = f32[] parameter(0)\n  %q = f32[] parameter(1)\n"
+    less += "  ROOT %r = pred[] compare(%p, %q), direction=LT\n}\n"
+    text = f"HloModule m, is_scheduled=true\n{less}ENTRY %main (x: {A}) -> {A} {{\n{X}{lines}"
+    module = parse_hlo(f"{text}  %c = {A} concatenate(%a, %b), dimensions={{0}}\n  ROOT %d = {A} negate(%c)\n}}\n")
+    buffers = assigned(module, {}, "cpu").buffers
+    number = {buffer.instruction_name: each for each, buffer in buffers.items()}
+    assert number["x"] < number["a"] < number["b"] < number["c"]
 
 
 def test_an_elementwise_operation_is_done_in_place() -> None:

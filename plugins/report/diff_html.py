@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...hlo_tools.diff import Change
 from ..pipeline.diff import Compared
 from .diff_words import figures, headline, unit_of, value
-from .page import page, text
+from .page import page, path_text, text
 from .printable import plural
 
 SHOWN = 400
@@ -25,7 +25,7 @@ def html(compared: Compared) -> str:
         made = f" <span class=dim>{text(', '.join(diff.placement.made_by))}</span>" if diff.placement.made_by else ""
         parts.append(f"<p>{text(diff.placement.sentence)}{made}</p>")
     parts += [f"<p class=broken>threshold {text(b.threshold)}: {text(b.said)}</p>" for b in compared.broken]
-    parts += [_TABLE, f"<tr><th></th><th>A {text(diff.a)}</th><th>B {text(diff.b)}</th></tr>"]
+    parts += [_TABLE, f"<tr><th></th><th>A {path_text(diff.a)}</th><th>B {path_text(diff.b)}</th></tr>"]
     for name, before, after, by in figures(diff) if diff.changes else ():
         change = f"{text(after)} <span class=dim>{text(by)}</span>"
         parts.append(f"<tr><th>{text(name)}</th><td>{text(before)}</td><td>{change}</td></tr>")
@@ -51,7 +51,7 @@ def _change(change: Change) -> str:
     unit = text(unit_of(change))
     sides = "".join(
         f"<td{mark if side else ''}>{text(value(change, figure))} <span class=dim>{unit}</span>"
-        f"<br><code>{text(source or '')}</code></td>"
+        f"<br><code>{path_text(source or '')}</code></td>"
         for side, (figure, source) in enumerate(((change.before, change.source_a), (change.after, change.source_b)))
     )
     rows = f"<tr><th rowspan=2>{text(change.kind)}</th><td colspan=2>{text(change.what)}{_details(change)}</td></tr>"

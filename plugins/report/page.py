@@ -37,3 +37,8 @@ def page(title: str, style: str, body: Iterable[str]) -> str:
 def text(value: str) -> str:
     """One line of at most `LONGEST` characters, escaped for text and attribute alike."""
     return escape(one_line(value[:LONGEST]), quote=True)
+
+
+def path_text(value: str) -> str:
+    """The same for a path: where it is longer than its line, it breaks between folders and not inside a word."""
+    return text(value).replace("/", "/<wbr>")

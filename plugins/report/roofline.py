@@ -16,7 +16,7 @@ from .ledger_markdown import folded, table
 from .ledger_text import WIDE, table_of, tail
 from .markdown import escape
 from .memory_words import NO_SCOPE
-from .printable import one_line, plural
+from .printable import one_line, others, plural
 from .text import to_text
 
 SHOWN_PRODUCTS = 20
@@ -59,7 +59,9 @@ def roofline_markdown(found: Roofline) -> str:
             for each in found.path.operations[:LONGEST]
         ]
         columns = ("operation", "at least", "share", "bound by", "executions", "source")
-        parts.append(folded("the operations that take longest", columns, longest))
+        count = len(found.path.operations)
+        of = f", of {count:,}" if count > LONGEST else ""
+        parts.append(folded(f"the {plural(len(longest), 'operation')} that take longest{of}", columns, longest))
     cells = [tuple(map(escape, _cells(product, found.cost.flops, True))) for product in found.cost.products]
     columns = ("product", "FLOP a step", "share", "executions", "result", "source", "scope")
     parts.append(folded(plural(len(cells), "matrix product"), columns, cells))
@@ -79,13 +81,23 @@ def _passing(path: Path, wide: bool) -> Table:
     """Where the time goes: by scope, and by operation."""
     table = table_of(("Time as scheduled",), ("at least", "share"), ("mostly", *(("source",) if wide else ())))
     whole = path.seconds or 1.0
-    for scope, spent, bound in path.by_scope()[:SHOWN_SCOPES]:
-        table.add_row(one_line(scope or NO_SCOPE), *_times(spent, whole, bound), *(("",) if wide else ()))
+    blank = ("",) if wide else ()
+    scopes = path.by_scope()
+    for scope, spent, bound in scopes[:SHOWN_SCOPES]:
+        table.add_row(one_line(scope or NO_SCOPE), *_times(spent, whole, bound), *blank)
+    _rest(table, [spent for _, spent, _ in scopes[SHOWN_SCOPES:]], whole, blank)
     table.add_section()
     for each in path.operations[:SHOWN_OPERATIONS]:
         source = (tail(each.source or "", 34),) if wide else ()
         table.add_row(one_line(each.name), *_times(each.seconds, whole, each.bound), *source)
+    _rest(table, [each.seconds for each in path.operations[SHOWN_OPERATIONS:]], whole, blank)
     return table
+
+
+def _rest(table: Table, seconds: list[float], whole: float, blank: tuple[str, ...]) -> None:
+    """One row for all that have none of their own, so that a table adds up."""
+    if seconds:
+        table.add_row(others(len(seconds)), *_times(sum(seconds), whole, ""), *blank, style="dim")
 
 
 def _times(spent: float, whole: float, bound: str) -> tuple[str, str, str]:

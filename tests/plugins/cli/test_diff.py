@@ -150,6 +150,14 @@ def test_units_are_said_once(cli: Run, programs: Path) -> None:
         assert "32 B sent by each device" in shown and "B bytes" not in shown and "ring bytes" not in shown
 
 
+def test_a_long_path_breaks_between_folders_of_a_page(cli: Run, programs: Path) -> None:
+    folder = programs / "runs" / "of-today"
+    folder.mkdir(parents=True)
+    (folder / "a.txt").write_text((programs / "a.txt").read_text())
+    page = cli("diff", "runs/of-today/a.txt", "b.txt", "--format", "html").stdout
+    assert "<th>A runs/<wbr>of-today/<wbr>a.txt</th>" in page and "<title>" in page and "</<wbr>" not in page
+
+
 def test_help_says_which_thresholds_there_are(cli: Run) -> None:
     said = cli("diff", "--help").stdout
     assert all(word in said for word in ("ring_bytes", "peak", "new-collective", "lost-donation", "KiB"))

@@ -157,6 +157,18 @@ def test_a_schedule_says_where_the_time_goes(cli: Run, tmp_path: Path, width: in
     assert "| time as scheduled | at least | share | mostly |" in markdown
 
 
+def test_the_time_of_what_is_not_named_is_a_row(cli: Run, tmp_path: Path) -> None:
+    """Shares of a table add up to the whole, however many operations there are."""
+    chain = "".join(f"  y{n} = f32[512] negate({f'y{n - 1}' if n else 'x'})\n" for n in range(12))
+    entry = f"ENTRY e {{\n  x = f32[512] parameter(0)\n{chain}  ROOT r = f32[512] negate(y11)\n}}\n"
+    (tmp_path / "chain.txt").write_text(f"HloModule chain, is_scheduled=true\n{entry}")
+    said = cli("hlo", "roofline", "chain.txt", "--hardware", "v5e").stdout
+    rows = [line.split() for line in said.partition("Time as scheduled")[2].partition("As scheduled")[0].splitlines()]
+    operations = [row for row in rows if row and (row[0][0] in "yr" or "others)" in row)]
+    assert len(operations) == 9 and operations[-1][:2] == ["(5", "others)"]
+    assert sum(float(row[row.index("%") - 1]) for row in operations) == pytest.approx(100, abs=1)
+
+
 def test_a_bound_on_other_hardware_says_so(cli: Run, tmp_path: Path) -> None:
     """A finished program is one compiler's: of another platform it says what this very program would take there."""
     finished = HLO.replace("num_partitions=4", "is_scheduled=true, num_partitions=4")

@@ -35,12 +35,7 @@ def assigned(module: HloModule, ids: Ids, backend: Backend) -> BufferAssignment:
     groups = [group for group in live_groups(module, schedule, values, backend) if group.size]
     made = BufferAssignment({}, [], [], {})
     post_order = schedule.post_order()
-
-    def defined(value: Value) -> tuple[int, Index]:
-        """XLA numbers values as its dataflow analysis meets them, and packs those alike in that order."""
-        return post_order[id(value.instruction)], value.index
-
-    found = sorted((value for group in groups for value in group.values), key=defined)
+    found = sorted((value for group in groups for value in group.values), key=_defined(schedule, post_order))
     numbers = {value: number for number, value in enumerate(found, 1)}
     for value, number in numbers.items():
         made.buffers[number] = LogicalBuffer(
@@ -64,6 +59,21 @@ def assigned(module: HloModule, ids: Ids, backend: Backend) -> BufferAssignment:
             temporary.size = _packed(made, tables, _ALIGNMENT[backend])
         made.allocations.append(temporary)
     return made
+
+
+def _defined(schedule: Schedule, post_order: dict[int, int]) -> Callable[[Value], tuple[bool, int, int, Index]]:
+    """XLA numbers values as its dataflow analysis meets them: callees first, and the states of loops when all else is
+    known. Values alike are packed in that order."""
+    place = {computation.name: number for number, computation in enumerate(schedule.computations)}
+
+    def key(value: Value) -> tuple[bool, int, int, Index]:
+        made = value.instruction
+        caller = schedule.callers.get(made.computation.name)
+        of_loop = made.opcode == "parameter" and caller is not None and caller.opcode == "while"
+        is_joined = of_loop or made.opcode in ("while", "conditional")
+        return is_joined, place[made.computation.name], post_order[id(made)], value.index
+
+    return key
 
 
 def _packed(made: BufferAssignment, tables: list[int], alignment: int) -> int:

@@ -64,11 +64,13 @@ class Change:
     `weight` orders changes of one kind: the bytes they are about. `root` is False for what follows from another change;
     `minor` ones stand last, arithmetic that rides along in kernels. `adds`: B has what A has not, though neither is 0.
     `arithmetic`: elementwise work or sums are among the operations that differ.
-    `details` are lines for people: the buffers, collectives or operations it is made of.
+    `details` are lines for people: the buffers, collectives or operations it is made of. `subject` is `what` without
+    the figures, where it has any: for tables that have columns for them.
     """
 
     kind: Kind
     what: str
+    subject: str = ""
     before: Number = None
     after: Number = None
     unit: str = ""

@@ -102,6 +102,7 @@ def changes(a: MemoryLedger, b: MemoryLedger, lines: Lines) -> Iterator[Change]:
         yield Change(
             kind="memory",
             what=f"temporary memory {a.temp_bytes:,} B -> {b.temp_bytes:,} B",
+            subject="temporary memory",
             before=a.temp_bytes,
             after=b.temp_bytes,
             unit="bytes",
@@ -117,6 +118,7 @@ def changes(a: MemoryLedger, b: MemoryLedger, lines: Lines) -> Iterator[Change]:
         yield Change(
             kind="memory",
             what=f"{name.replace('_', ' ')} at the peak {_arrow(before, after)}",
+            subject=f"{name.replace('_', ' ')} at the peak",
             before=before,
             after=after,
             unit="bytes",

@@ -20,6 +20,8 @@ from .text import to_text
 SHOWN_CAUSES = 10
 SHOWN_EFFECTS = 20
 SHOWN_DETAILS = 5
+# Layouts and the like are longer than the words beside them; JSON has them whole.
+_WIDEST = 24
 
 
 def text(compared: Compared, width: int, color: bool = False) -> str:
@@ -53,7 +55,8 @@ def text(compared: Compared, width: int, color: bool = False) -> str:
     if following:
         table = _table("What follows", ("A", "B"), "left")
         for change in following[:SHOWN_EFFECTS]:
-            table.add_row(one_line(change.what), value(change, change.before), value(change, change.after))
+            sides = (value(change, side) for side in (change.before, change.after))
+            table.add_row(one_line(change.subject or change.what), *sides)
         parts += ["", table, *_left(len(following) - SHOWN_EFFECTS, "consequence")]
     parts += [Text(f"note: {one_line(note)}", style="yellow") for note in diff.notes]
     return to_text(parts, width, color, first)
@@ -79,5 +82,5 @@ def _table(first: str, more: Sequence[str], side: Literal["left", "right"]) -> T
     made = Columns()
     made.add_column(first, overflow="fold", header_style="bold")
     for name in more:
-        made.add_column(name, justify=side, no_wrap=True)
+        made.add_column(name, justify=side, no_wrap=True, overflow="ellipsis", max_width=_WIDEST)
     return made

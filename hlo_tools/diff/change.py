@@ -87,6 +87,11 @@ class Change:
     details: list[str] = field(default_factory=list)
 
     @property
+    def sides(self) -> tuple[Number, Number]:
+        """`before` and `after`."""
+        return self.before, self.after
+
+    @property
     def delta(self) -> int | float | None:
         """`after - before`, a missing side taken as 0; None where they are words."""
         if isinstance(self.before, str) or isinstance(self.after, str):

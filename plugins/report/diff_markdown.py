@@ -36,7 +36,12 @@ def markdown(compared: Compared) -> str:
         parts.append(f"At the peak: {'; '.join(map(_cell, buffers))}")
     if following:
         rows = [
-            (change.kind, _cell(change.subject or change.what), _cell(value(change, change.before)), _cell(value(change, change.after)))
+            (
+                change.kind,
+                _cell(change.subject or change.what),
+                _cell(value(change, change.before)),
+                _cell(value(change, change.after)),
+            )
             for change in following[:SHOWN_EFFECTS]
         ]
         left = "\n".join(_left(len(following) - SHOWN_EFFECTS, "consequence"))

@@ -55,8 +55,7 @@ def text(compared: Compared, width: int, color: bool = False) -> str:
     if following:
         table = _table("What follows", ("A", "B"), "left")
         for change in following[:SHOWN_EFFECTS]:
-            sides = (value(change, side) for side in (change.before, change.after))
-            table.add_row(one_line(change.subject or change.what), *sides)
+            table.add_row(one_line(change.subject or change.what), *(value(change, side) for side in change.sides))
         parts += ["", table, *_left(len(following) - SHOWN_EFFECTS, "consequence")]
     parts += [Text(f"note: {one_line(note)}", style="yellow") for note in diff.notes]
     return to_text(parts, width, color, first)

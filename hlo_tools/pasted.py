@@ -37,9 +37,10 @@ _KINDS: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
             "give jax.jit(f).lower(...).compile().as_text()",
         ),
         (
-            rb".*?(?:Ran out of memory |Memory Space: \w+ \(color=)",
-            "is a compiler's out-of-memory report, cut before its figures",
-            "paste it as far as `Used ... of ... hbm.` or `Total bytes: ...`, or give the folder of the dump",
+            rb".*?(?:Ran out of memory |Memory Space: \w+ \(color=|RESOURCE_EXHAUSTED|Out of memory while trying)",
+            "is an out-of-memory message without figures that can be read",
+            "paste it as far as `Used ... of ... hbm.`, `Total bytes: ...` or the size that could not be allocated, or "
+            "give the folder of --xla_dump_to",
         ),
         (rb"\s*contract: *\d", "is a contract", "`contract-lint verify` takes it"),
         (rb"\s*(?:\{\s*[\"}]|\[\s*[\"{\[\]\d])", "is JSON", "give the dump that it was made from"),

@@ -1,4 +1,4 @@
-"""Why a program did not fit: a pasted out-of-memory report read as numbers, and what each of its buffers tells.
+"""Why memory ran out: a pasted report or message read as numbers, and what each of its buffers tells.
 
 Sizes of a report are rounded to three digits; where it names a shape with its layout, bytes are worked out from that.
 """
@@ -9,7 +9,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from .messages import OutOfMemory, ReportedAllocation, out_of_memory, reported_allocations
+from .messages import OutOfMemory, ReportedAllocation, assigned, out_of_memory, reported_allocations
+from .refusals import Refusal, refusal
+from .remat_limit import RematLimit, remat_limit
 from .scope import is_backward, is_forward, is_recomputed, scope_of
 from .shape import optional_shape
 from .usage_report import Place, SpaceUsage, usage_report
@@ -21,6 +23,9 @@ WIDE_PADDING = 1.25
 _OPERAND = re.compile(r"(\w{1,16}\[[\d,]{0,200}\]\{[^{}]{0,200}\}) %")
 _REMAT = re.compile(r"\.remat(\d{1,4})\b")
 _MOST_OPERANDS = 16
+TEMPORARIES = "preallocated temp"
+_EXACT = 100
+"""Sizes are printed with three digits or so: closer than a hundredth of them is the same."""
 _WORTH_IT = 1 << 20
 """Bytes of padding that are too few to speak of."""
 
@@ -40,7 +45,7 @@ class Padding:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """One buffer of a report. `bytes` is None where the paste was cut before its size and its shape.
+    """One buffer of a report. `bytes` is None where neither its size nor its layout is in the paste.
 
     `operands` are arrays it is made from that are padded more than `WIDE_PADDING` times. `rematerialized` is how often
     the compiler had made it anew already to save memory.
@@ -57,10 +62,11 @@ class Reported:
     label: str
     operands: tuple[Padding, ...]
     rematerialized: int
+    closed: bool = False
 
     @property
     def is_complete(self) -> bool:
-        return self.bytes is not None and bool(self.shape)
+        return self.bytes is not None and (self.closed or bool(self.shape))
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -86,11 +92,23 @@ class PostMortem:
     """A report: what was needed and there (None for a part of a report that does not say), and its buffers.
 
     `usage` holds the sums of a memory-usage-report, which says what the program takes and nothing of what there is.
+    `refused` is an allocation that failed as the program ran, `limit` what the compiler could not get below; `sections`
+    are the sums of a report by kind.
     """
 
     said: OutOfMemory | None
     buffers: tuple[Reported, ...]
     usage: tuple[SpaceUsage, ...] = ()
+    refused: Refusal | None = None
+    limit: RematLimit | None = None
+    sections: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def is_temporaries(self) -> bool:
+        """Whether what was refused is all temporaries of the program: they are one allocation, and the same size."""
+        temporaries = dict(self.sections).get(TEMPORARIES, 0)
+        wanted = self.refused.wanted_bytes if self.refused else 0
+        return wanted > 0 and abs(wanted - temporaries) * _EXACT < wanted
 
     @property
     def largest(self) -> Reported | None:
@@ -105,7 +123,9 @@ class PostMortem:
             "needed_bytes": said.needed_bytes if said else None,
             "available_bytes": said.available_bytes if said else None,
             "module": said.module if said else None,
-            "sections": dict(said.sections) if said else {},
+            "sections": dict(self.sections),
+            "refused": self.refused.as_json() if self.refused else None,
+            "rematerialization": self.limit.as_json() if self.limit else None,
             "usage": [
                 {"space": each.name, "color": each.color, "total_bytes": each.total_bytes} for each in self.usage
             ],
@@ -116,13 +136,20 @@ class PostMortem:
 def post_mortem(text: str) -> PostMortem | None:
     """The report in a text: an out-of-memory message, a part of its list of buffers, or a memory-usage-report.
 
-    None for a text that holds none of these.
+    None for a text that holds none of these, and for a program beside which the compiler only warned.
     """
     said = out_of_memory(text)
     listed = said.allocations if said is not None else reported_allocations(text)
-    if said is None and not listed:
-        return of_usage(usage_report(text))
-    return PostMortem(said, tuple(_reported(each) for each in listed))
+    refused = refusal(text) if said is None else None
+    sections = said.sections if said is not None else assigned(text)
+    if said is None and not listed and not refused and not sections:
+        usage = of_usage(usage_report(text))
+        limit = remat_limit(text)
+        if usage is not None or limit is None or "HloModule " in text:
+            return usage
+        return PostMortem(None, (), limit=limit)
+    buffers = tuple(_reported(each) for each in listed)
+    return PostMortem(said, buffers, refused=refused, limit=remat_limit(text), sections=sections)
 
 
 def of_usage(usage: tuple[SpaceUsage, ...]) -> PostMortem | None:
@@ -178,6 +205,8 @@ def _reported(listed: ReportedAllocation) -> Reported:
     # Where the layout is printed, the compiler's three digits say nothing that is not in it.
     if shape is not None and shape.layout is not None and not shape.is_tuple:
         size, unpadded = shape.padded_bytes, shape.bytes
+    elif shape is not None and size is not None and abs(shape.bytes - size) * _EXACT < size:
+        size = shape.bytes
     remat = max((int(number) for number in _REMAT.findall(listed.label.partition(" = ")[0])), default=0)
     return Reported(
         number=listed.number,
@@ -191,14 +220,15 @@ def _reported(listed: ReportedAllocation) -> Reported:
         label=listed.label,
         operands=tuple(_padded_operands(listed.label)),
         rematerialized=remat,
+        closed=listed.closed,
     )
 
 
 def _used(place: Place) -> Reported:
     """A place of a memory-usage-report; its values are told by their shapes alone."""
     shape = place.shape
-    # A size is printed with three digits or so: where it is no more than the shape's own, that one is exact.
-    size = shape.bytes if shape is not None and abs(shape.bytes - place.bytes) * 100 < place.bytes else place.bytes
+    # Where the size as printed is no more than the shape's own, that one is exact.
+    size = shape.bytes if shape is not None and abs(shape.bytes - place.bytes) * _EXACT < place.bytes else place.bytes
     return Reported(
         number=None,
         bytes=size,
@@ -224,7 +254,9 @@ def _kind(listed: ReportedAllocation) -> str:
         return "recomputed activation"
     if is_backward(listed.op_name):
         return "backward pass"
-    return "activation of the forward pass" if is_forward(listed.op_name) else "temporary"
+    if is_forward(listed.op_name):
+        return "activation of the forward pass"
+    return "temporary" if listed.kind else "temporary or output"
 
 
 def _padded_operands(label: str) -> list[Padding]:

@@ -18,9 +18,11 @@ def without_prefixes(text: str, begins: str) -> str:
     text = _COLOUR.sub("", text)
     text = _COMPILER.sub("", text)
     learnt = re.search(
-        rf"^(\S[^\n]{{0,{_LONGEST}}}?)(?:(?<=\W)|(?=\s))( {{0,{_LONGEST}}})(?={begins})", text, re.MULTILINE | re.ASCII
+        rf"^(\S[^\n]{{0,{_LONGEST}}}?)(?:(?<=\W)|(?=\s))([ \t]{{0,{_LONGEST}}})(?={begins})",
+        text,
+        re.MULTILINE | re.ASCII,
     )
     if learnt is None:
         return text
     same = re.sub(r"\d+", r"\\d+", re.escape(learnt[1]))
-    return re.sub(rf"^{same} {{0,{len(learnt[2])}}}", "", text, flags=re.MULTILINE | re.ASCII)
+    return re.sub(rf"^{same}[ \t]{{0,{len(learnt[2])}}}", "", text, flags=re.MULTILINE | re.ASCII)

@@ -74,7 +74,7 @@ def test_control_characters_in_the_strings_of_a_program_are_no_protobuf(tmp_path
 def test_a_report_that_is_cut_before_its_figures_is_said_to_be_one(tmp_path: Path, cut: str) -> None:
     path = tmp_path / "oom.txt"
     path.write_text(f"RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. {cut}")
-    with pytest.raises(ContractLintError, match="out-of-memory report, cut before its figures"):
+    with pytest.raises(ContractLintError, match="out-of-memory message without figures"):
         memory_or_report(str(path))
 
 

@@ -60,9 +60,107 @@ def test_an_operand_that_is_padded_is_the_thing_to_mend() -> None:
     assert (operand.bytes, operand.unpadded_bytes, operand.factor) == (1048576 * 128 * 4, 1048576 * 16, 32)
 
 
-@pytest.mark.parametrize("text", ["", "HloModule m", "Shape of things to come", "x" * 100_000])
+@pytest.mark.parametrize("text", ["", "HloModule m", "Shape of things to come", "Size: 5.00G", "x" * 100_000])
 def test_other_texts_are_no_report(text: str) -> None:
     assert post_mortem(text) is None
+
+
+GPU = """\
+2026-05-04 09:05:40.1: W external/xla/xla/tsl/framework/bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory \
+trying to allocate 12.50GiB (rounded to 13421772800)requested by op
+E0504 09:05:40.2 pjrt_stream_executor_client.cc:3084] Execution of replica 0 failed: RESOURCE_EXHAUSTED: Out of memory \
+while trying to allocate 13421772800 bytes.
+BufferAssignment OOM Debugging.
+BufferAssignment stats:
+             parameter allocation:    6.00GiB
+              constant allocation:        16B
+        maybe_live_out allocation:    6.00GiB
+     preallocated temp allocation:   12.50GiB
+  preallocated temp fragmentation:         0B (0.00%)
+                 total allocation:   24.50GiB
+              total fragmentation:         0B (0.00%)
+Peak buffers:
+\tBuffer 1:
+\t\tSize: 3.40GiB
+\t\tOperator: op_name="jit(step)/transpose(jvp(Net))/mlp/up/dot_general" source_file="net.py" source_line=42
+\t\tXLA Label: fusion
+\t\tShape: f32[1200,476,1600]
+\t\t==========================
+
+\tBuffer 2:
+\t\tSize: 559.67MiB
+\t\tEntry Parameter Subshape: f32[11,5120,2605]
+\t\t==========================
+
+\tBuffer 3:
+\t\tSize: 96.00MiB
+\t\tXLA Label: custom-call
+\t\tShape: u8[100663296]
+\t\t==========================
+
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GPU,
+        GPU.replace("\t", "        "),
+        GPU.partition("failed: ")[2],
+        "".join(f"[rank0] {line}\n" for line in GPU.partition("failed: ")[2].splitlines()),
+        "".join(f"2026-05-04 09:05:4{at % 10} {line}\n" for at, line in enumerate(GPU.splitlines()[1:])),
+    ],
+)
+def test_the_list_of_a_gpu_is_read_with_its_sums(text: str) -> None:
+    found = read(text)
+    first, second, third = found.buffers
+    assert (first.bytes, first.kind, first.source) == (1200 * 476 * 1600 * 4, "backward pass", "net.py:42")
+    assert (second.number, second.bytes, second.kind) == (2, 11 * 5120 * 2605 * 4, "argument")
+    assert (third.bytes, third.kind, third.shape) == (100_663_296, "temporary or output", "u8[100663296]")
+    assert all(each.is_complete for each in found.buffers) and found.largest == first
+    assert dict(found.sections) == {
+        "parameter": 6 * GIB,
+        "constant": 16,
+        "maybe_live_out": 6 * GIB,
+        "preallocated temp": 25 * GIB // 2,
+        "total": 49 * GIB // 2,
+    }
+    assert found.refused is not None and found.refused.wanted_bytes == 25 * GIB // 2 and found.is_temporaries
+
+
+def test_the_list_of_a_gpu_alone_is_a_report() -> None:
+    found = read(GPU[GPU.index("BufferAssignment") :])
+    assert found.said is None and found.refused is None and not found.is_temporaries
+    assert len(found.buffers) == 3 and len(found.sections) == 5
+
+
+def test_what_is_refused_is_not_taken_for_the_temporaries_where_it_is_another_size() -> None:
+    found = read(GPU.replace("13421772800 bytes", "2147483648 bytes"))
+    assert found.refused is not None and not found.is_temporaries
+
+
+def test_a_message_without_a_list_is_read() -> None:
+    found = read("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 13421772800 bytes.")
+    assert found.refused is not None and found.largest is None
+
+
+LIMIT = (
+    "Can't reduce memory use below 1.00GiB (1073741824 bytes) by rematerialization; only reduced to 2.00GiB "
+    "(2147483648 bytes), down from 2.00GiB (2147483648 bytes) originally\n"
+)
+
+
+def test_a_warning_of_the_compiler_is_read_but_where_its_program_stands_beside_it() -> None:
+    found = read(LIMIT)
+    assert found.limit is not None and found.limit.reached_bytes == 2 * GIB
+    assert post_mortem(f"{LIMIT}HloModule m\n") is None
+    assert read(LIMIT + GPU).limit == found.limit
+
+
+def test_a_small_entry_without_a_shape_that_has_its_end_is_not_cut() -> None:
+    whole = "  1. Size: 32.0K\n     XLA label: x\n     Allocation type: scoped\n     ==========================\n"
+    assert [each.is_complete for each in read(whole).buffers] == [True]
+    assert [each.is_complete for each in read(whole[: whole.index("Allocation")]).buffers] == [False]
 
 
 CASES = {

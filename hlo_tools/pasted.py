@@ -9,8 +9,10 @@ import codecs
 import re
 
 from .prefixes import without_prefixes
+from .wrapping import unpacked
 
 _QUOTED = re.compile(r"^(?:> ?)+", re.MULTILINE)
+_QUOTED_PROGRAM = re.compile(r"^(?:> ?)+HloModule ", re.MULTILINE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _TWO = re.compile(rb"\n\}[^\n]*+\n(?:\s++|//[^\n]*+)*+(HloModule [\w.\-]+)")
 _BEGIN = re.compile(r"^HloModule ", re.MULTILINE)
@@ -72,12 +74,10 @@ def as_utf8(data: bytes) -> bytes:
 
 
 def unwrapped(text: str) -> str | None:
-    """The program in a text that quotes it (`> `), fences it, says something before it, or has a logger's prefix on
-    each line; None elsewhere.
+    """The program in a text that quotes it (`> `), fences it, says something before it, holds it as a string, or has a
+    logger's prefix on each line; None elsewhere.
     """
-    made = text
-    if all(line.startswith(">") for line in made.splitlines() if line.strip()):
-        made = _QUOTED.sub("", made)
+    made = _unquoted(unpacked(text))
     fences = [match.span() for match in _FENCE.finditer(made)]
     if len(fences) > 1:
         begin, end = fences[0][1], fences[1][0]
@@ -87,6 +87,18 @@ def unwrapped(text: str) -> str | None:
     if begin is not None:
         made = "\n" * made.count("\n", 0, begin.start()) + made[begin.start() :]
     return made if made != text else None
+
+
+def _unquoted(text: str) -> str:
+    """A text without its marks of quotation; of a program that is quoted, without what is said behind it."""
+    begin = _QUOTED_PROGRAM.search(text)
+    if begin is None:
+        quoted = all(line.startswith(">") for line in text.splitlines() if line.strip())
+        return _QUOTED.sub("", text) if quoted else text
+    lines = text[begin.start() :].split("\n")
+    last = max(at for at, line in enumerate(lines) if line.startswith(">"))
+    # A line in between that is not quoted may be a long one that a mail wrapped: it stays, and the parser tells.
+    return _QUOTED.sub("", text[: begin.start()] + "\n".join(lines[: last + 1]) + "\n")
 
 
 def second_module(data: bytes) -> int | None:

@@ -15,6 +15,7 @@ from .remat_limit import RematLimit, remat_limit
 from .scope import is_backward, is_forward, is_recomputed, scope_of
 from .shape import optional_shape
 from .usage_report import Place, SpaceUsage, usage_report
+from .wrapping import unpacked
 
 SCHEMA_VERSION = 1
 WIDE_PADDING = 1.25
@@ -138,6 +139,7 @@ def post_mortem(text: str) -> PostMortem | None:
 
     None for a text that holds none of these, and for a program beside which the compiler only warned.
     """
+    text = unpacked(text)
     said = out_of_memory(text)
     listed = said.allocations if said is not None else reported_allocations(text)
     refused = refusal(text) if said is None else None

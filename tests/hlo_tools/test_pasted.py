@@ -46,6 +46,26 @@ def test_a_pasted_program_is_read_and_its_lines_keep_their_numbers(tmp_path: Pat
     assert found is not None and found.line == before + 5
 
 
+@pytest.mark.parametrize(
+    "around", ["Hi, see below\n\n{}\n\nthanks\n", "{}\nthanks\n-- \n> older mail\n", "{}\n>\n> bye\n"]
+)
+def test_what_is_said_around_a_quoted_program_is_left_out(tmp_path: Path, around: str) -> None:
+    path = tmp_path / "mail.txt"
+    path.write_text(around.format(QUOTED))
+    if "> " in around:
+        with pytest.raises(ContractLintError, match="expected a computation or an instruction"):
+            open_program(str(path))
+        return
+    root = open_program(str(path)).module.entry.root
+    assert root.location is not None and root.location.line == 2 + 5
+
+
+def test_the_rest_of_a_long_line_that_a_mail_wrapped_is_not_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "mail.txt"
+    path.write_text(QUOTED.replace(" sine(", "\nsine("))
+    assert open_program(str(path)).module.entry.root.opcode == "sine"
+
+
 @pytest.mark.parametrize("prefix", PREFIXES)
 def test_any_loggers_prefix_is_learnt_from_the_first_line(tmp_path: Path, prefix: str) -> None:
     text = "\n".join(prefix.format(at, at) + line for at, line in enumerate(LINES))

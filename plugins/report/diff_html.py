@@ -54,7 +54,8 @@ def _change(change: Change) -> str:
         f"<br><code>{path_text(source or '')}</code></td>"
         for side, (figure, source) in enumerate(((change.before, change.source_a), (change.after, change.source_b)))
     )
-    rows = f"<tr><th rowspan=2>{text(change.kind)}</th><td colspan=2>{text(change.subject or change.what)}{_details(change)}</td></tr>"
+    what = text(change.subject or change.what)
+    rows = f"<tr><th rowspan=2>{text(change.kind)}</th><td colspan=2>{what}{_details(change)}</td></tr>"
     return f"{rows}<tr>{sides}</tr>"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,16 @@ from ..run.reference import temporary_folder
 from .request import ProbeRequest
 
 _TAIL = 600
-DEFAULT_TIMEOUT = 900.0
 
 
-def probed(request: ProbeRequest, timeout: float = DEFAULT_TIMEOUT) -> SemanticsFacts:
-    """What the probe finds, in float64 where every operation of the step can be, else in the step's own precision."""
-    deadline = time.monotonic() + timeout
-    found = _run(request.model_copy(update={"wide": True}), deadline)
+def probed(request: ProbeRequest) -> SemanticsFacts:
+    """What the probe finds, in float64 where every operation of the step can be, else in the step's own precision.
+
+    It takes as long as it takes: who asks stops this process, and so that one, after `--timeout`.
+    """
+    found = _run(request.model_copy(update={"wide": True}))
     if found.narrow:
-        found = _run(request, deadline)
+        found = _run(request)
     if found.facts is not None:
         return found.facts
     return SemanticsFacts(precision="less", not_judged=[NotCompared(what="the probe", reason=found.error)])
@@ -40,7 +40,7 @@ class _Said:
         self.error, self.narrow = error, narrow
 
 
-def _run(request: ProbeRequest, deadline: float) -> _Said:
+def _run(request: ProbeRequest) -> _Said:
     with temporary_folder() as name:
         folder = Path(name)
         path, report, stderr = folder / "request.json", folder / "report.json", folder / "stderr"
@@ -57,9 +57,7 @@ def _run(request: ProbeRequest, deadline: float) -> _Said:
                 env=environment,
             )
         try:
-            code = child.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            return _Said(error="it took too long and was stopped")
+            code = child.wait()
         finally:
             if child.poll() is None:
                 child.kill()

@@ -11,9 +11,9 @@ import re
 from typing import Any
 
 from .folder import Folder
-from .metadata import quoted, wrong
+from .metadata import quoted, sizes, wrong
 
-_LEVELS = {
+LEVELS = {
     "zstd": {"level": (-131_072, 22)},
     "zlib": {"level": (0, 9)},
     "gzip": {"level": (0, 9)},
@@ -21,9 +21,23 @@ _LEVELS = {
     "blosc": {"clevel": (0, 9), "shuffle": (-1, 2), "blocksize": (0, 1 << 63)},
 }
 """Compressor -> its settings that are whole numbers, each with the least and the most."""
-_BLOSC = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
+BLOSC = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 """Its compressors, the setting `cname`."""
+_MOST_DIMENSIONS = 32
 _NUMBER = re.compile(r"\s*[+-]?(?:NaN|Infinity|0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)")
+
+
+def extents(folder: Folder, path: str, name: str, value: Any) -> tuple[int, ...]:
+    """A list of sizes, of which TensorStore takes 32."""
+    if isinstance(value, list):
+        value = [int(size) if isinstance(size, float) and size.is_integer() else size for size in value]
+        if len(value) > _MOST_DIMENSIONS:
+            wrong(
+                folder,
+                path,
+                f"`{name}` has {len(value):,} dimensions, more than the {_MOST_DIMENSIONS} that Orbax reads",
+            )
+    return sizes(folder, path, name, value)
 
 
 def compressor_of(folder: Folder, path: str, value: Any) -> str | None:
@@ -31,14 +45,14 @@ def compressor_of(folder: Folder, path: str, value: Any) -> str | None:
     if value is None:
         return None
     name = value.get("id") if isinstance(value, dict) else None
-    if not isinstance(name, str) or name not in _LEVELS:
-        known = ", ".join(sorted(_LEVELS))
+    if not isinstance(name, str) or name not in LEVELS:
+        known = ", ".join(sorted(LEVELS))
         wrong(folder, path, f"`compressor` is {quoted(value)}; Orbax reads {known}, and null")
     for key, setting in value.items():
-        if key == "id" or (name == "blosc" and key == "cname" and setting in _BLOSC):
+        if key == "id" or (name == "blosc" and key == "cname" and setting in BLOSC):
             continue
-        least, most = _LEVELS[name].get(key, (1, 0))
-        if not _whole(setting) or not least <= setting <= most:
+        least, most = LEVELS[name].get(key, (1, 0))
+        if not is_whole(setting) or not least <= setting <= most:
             wrong(folder, path, f"`compressor` is {quoted(value)}, and Orbax does not read that `{key}`")
     return name
 
@@ -65,11 +79,12 @@ def _fills(value: Any, dtype: str, item: int | None) -> bool:
     if dtype.startswith(("int", "uint")):
         bits = max(8, int(dtype.lstrip("uint")))  # TensorStore holds smaller ones to a byte
         least, most = (0, (1 << bits) - 1) if dtype.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
-        return _whole(value) and least <= value <= most
+        return is_whole(value) and least <= value <= most
     return _real(value)
 
 
-def _whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Whether TensorStore takes a number for a whole one: 3.0 is."""
     return not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
 
 

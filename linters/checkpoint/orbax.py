@@ -30,8 +30,7 @@ _FRAMES = {"zstd": zstd_cut, "blosc": blosc_cut}
 """Compressors that write beside the bytes how many there are."""
 _OVERHEAD = 1024
 """Bytes, beside two in a hundred, that a compressor may add: bzip2, which adds most, adds half of that."""
-_V2_KEY = re.compile(r"(?P<array>.*)/(?P<chunk>\.zarray|\d+(?:[./]\d+)*)", re.DOTALL)
-_V3_KEY = re.compile(r"(?P<array>.*)/(?P<chunk>zarr\.json|c(?:[./]\d+)*)", re.DOTALL)
+_CHUNK = re.compile(r"c(?:[./]\d+)*|\d+(?:[./]\d+)*")
 
 
 def is_tree(files: Mapping[str, int], below: str) -> bool:
@@ -117,14 +116,20 @@ def _tree(
 
 def _arrays(store: Mapping[str, Extent], version: int) -> dict[str, dict[str, Extent]]:
     """Name of an array -> its chunks and metadata -> where they lie."""
-    shape = _V3_KEY if version == 3 else _V2_KEY
-    found: dict[str, dict[str, Extent]] = {}
-    for key, extent in store.items():
-        match = shape.fullmatch(key)
-        if match is not None:
-            found.setdefault(match["array"], {})[match["chunk"]] = extent
+    described = f"/{NAMES[version]}"
     # A folder of numbered files is no array: it has no metadata that says so, and no tree names it.
-    return {name: chunks for name, chunks in found.items() if NAMES[version] in chunks}
+    found = {
+        key.removesuffix(described): {NAMES[version]: extent}
+        for key, extent in store.items()
+        if key.endswith(described)
+    }
+    for key, extent in store.items():
+        at = key.find("/")
+        while at >= 0:
+            if key[:at] in found and _CHUNK.fullmatch(key, at + 1):
+                found[key[:at]][key[at + 1 :]] = extent
+            at = key.find("/", at + 1)
+    return found
 
 
 class _Reader:

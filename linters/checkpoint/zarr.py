@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, NoReturn
 
-from .coding import compressor_of, fill_of, no_filters
+from .coding import compressor_of, extents, fill_of, no_filters
 from .folder import Folder
-from .metadata import parse, quoted, sizes, wrong
+from .metadata import parse, quoted, wrong
 from .stored import Extent
+from .zarr3 import described
 
 NAMES = {2: ".zarray", 3: "zarr.json"}
 _REQUIRED = {
@@ -26,7 +27,6 @@ _V2 = re.compile(r"[<>](?P<kind>b(?=1$)|[iu](?=[1248]$)|f(?=[248]$)|c(?=(?:8|16)
 _V2_NAME = re.compile(r"bfloat16|int[24]|float[468]_[a-z0-9]+")
 """What TensorStore opens beside numpy's names."""
 _LETTERS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
-_NAME = re.compile(r"(?:bool|u?int\d+|b?float\d+(?:_[a-z0-9]+)?|complex\d+)")
 _NOTHING = (1 << 64) - 1
 """What an index says of a part that is not stored."""
 _MOST_PARTS = 1 << 16
@@ -41,7 +41,8 @@ class ZarrArray:
     dtype: str
     chunks: tuple[int, ...]
     separator: str
-    version: int
+    prefix: tuple[str, ...]
+    """What the keys of chunks begin with."""
     raw_bytes: int | None
     compressor: str | None = None
     dense: bool = False
@@ -58,9 +59,7 @@ class ZarrArray:
 
     def key(self, index: tuple[int, ...]) -> str:
         """What the chunk at a place of the grid is called."""
-        if self.version == 2:
-            return self.separator.join(map(str, index)) or "0"
-        return self.separator.join(("c", *map(str, index)))
+        return self.separator.join((*self.prefix, *map(str, index))) or "0"
 
     def absent(self, stored: Collection[str]) -> tuple[int, str | None]:
         """How many chunks of the grid are not among the stored ones, and the first of them."""
@@ -81,8 +80,8 @@ class ZarrArray:
 
     def _in_grid(self, key: str) -> bool:
         parts = key.split(self.separator)
-        if self.version == 3:
-            if parts[0] != "c":
+        if self.prefix:
+            if parts[0] != self.prefix[0]:
                 return False
             parts = parts[1:]
         elif not self.shape:
@@ -95,15 +94,15 @@ class ZarrArray:
 def read_zarr(folder: Folder, path: str, text: bytes, version: int) -> ZarrArray:
     """The array that `.zarray` or `zarr.json` describes. Raises ContractLintError where it is damaged or of objects."""
     data = parse(folder, path, text)
-    if data.get("zarr_format") != version:
+    if isinstance(data.get("zarr_format"), bool) or data.get("zarr_format") != version:
         wrong(folder, path, f"`zarr_format` is {quoted(data.get('zarr_format'))}, not {version}")
     absent = [key for key in _REQUIRED[version] if key not in data]
     if absent:
         wrong(folder, path, f"has no `{absent[0]}`, without which no reader opens it")
-    shape = sizes(folder, path, "shape", data.get("shape"))
+    shape = extents(folder, path, "shape", data.get("shape"))
     if version == 2:
         dtype, item = _v2_dtype(folder, path, data.get("dtype"))
-        chunks = sizes(folder, path, "chunks", data.get("chunks"))
+        chunks = extents(folder, path, "chunks", data.get("chunks"))
         separator = data.get("dimension_separator", ".")
         compressor = compressor_of(folder, path, data["compressor"])
         no_filters(folder, path, data["filters"])
@@ -112,24 +111,19 @@ def read_zarr(folder: Folder, path: str, text: bytes, version: int) -> ZarrArray
             wrong(folder, path, f"`order` is {quoted(data['order'])}, not C or F")
         raw, known = compressor is None, True
         inner, dense = 0, data.get("fill_value") is None
+        prefix: tuple[str, ...] = ()
     else:
-        dtype, item = _v3_dtype(folder, path, data.get("data_type"))
-        grid = _part(folder, path, data, "chunk_grid", "regular")
-        chunks = sizes(folder, path, "chunk_shape", grid.get("chunk_shape"))
-        separator = _part(folder, path, data, "chunk_key_encoding", "default").get("separator", "/")
-        if data["node_type"] != "array":
-            wrong(folder, path, f"`node_type` is {quoted(data['node_type'])}, not array")
-        names = _codecs(folder, path, data["codecs"])
-        inner, dense = _inner(folder, path, data, chunks), False
-        raw, known = names == ["bytes"], names == ["bytes", "zstd"]
-        compressor = "zstd" if known else None
+        told = described(folder, path, data, shape)
+        dtype, item, chunks, separator, prefix = told.dtype, told.item, told.chunks, told.separator, told.prefix
+        compressor, raw, known = told.coding.compressor, told.coding.raw, told.coding.compressor is not None
+        inner, dense = told.coding.inner, False
     if len(chunks) != len(shape) or 0 in chunks:
         wrong(folder, path, f"chunks of {list(chunks)} cannot cut an array of {list(shape)}")
     if separator not in (".", "/"):
         wrong(folder, path, f"the separator of chunks is {quoted(separator)}, not `.` or `/`")
     raw_bytes = prod(chunks) * item if raw and item is not None else None
     decoded = prod(chunks) * item if known and item is not None else None
-    return ZarrArray(shape, dtype, chunks, separator, version, raw_bytes, compressor, dense, decoded, inner)
+    return ZarrArray(shape, dtype, chunks, separator, prefix, raw_bytes, compressor, dense, decoded, inner)
 
 
 def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:
@@ -151,40 +145,6 @@ def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:
     return None
 
 
-def _codecs(folder: Folder, path: str, value: Any) -> list[Any]:
-    """The names of the codecs, as they follow each other."""
-    if not isinstance(value, list) or not value or not all(isinstance(each, dict) and "name" in each for each in value):
-        wrong(folder, path, f"`codecs` is {quoted(value)}, not a list of objects with a `name`")
-    return [each["name"] for each in value]
-
-
-def _inner(folder: Folder, path: str, data: dict[str, Any], chunks: tuple[int, ...]) -> int:
-    codecs = data.get("codecs")
-    first = codecs[0] if isinstance(codecs, list) and codecs else None
-    if not isinstance(first, dict) or first.get("name") != "sharding_indexed":
-        return 0
-    configuration = first.get("configuration")
-    if not isinstance(configuration, dict):
-        wrong(folder, path, "`sharding_indexed` has no configuration")
-    inner = sizes(folder, path, "chunk_shape", configuration.get("chunk_shape"))
-    if len(inner) != len(chunks) or 0 in inner or any(chunk % part for chunk, part in zip(chunks, inner, strict=True)):
-        wrong(folder, path, f"chunks of {list(chunks)} cannot be cut in parts of {list(inner)}")
-    plain = [codec.get("name") for codec in configuration.get("index_codecs") or [] if isinstance(codec, dict)]
-    if plain != ["bytes", "crc32c"] or configuration.get("index_location", "end") != "end":
-        return 0
-    return prod(chunk // part for chunk, part in zip(chunks, inner, strict=True))
-
-
-def _part(folder: Folder, path: str, data: dict[str, Any], key: str, name: str) -> dict[str, Any]:
-    part = data.get(key)
-    if not isinstance(part, dict) or part.get("name") != name:
-        wrong(folder, path, f"`{key}` is {quoted(part)}, not {name}")
-    configuration = part.get("configuration", {})
-    if not isinstance(configuration, dict):
-        wrong(folder, path, f"`{key}` has no configuration")
-    return configuration
-
-
 def _v2_dtype(folder: Folder, path: str, value: Any) -> tuple[str, int | None]:
     if isinstance(value, str):
         if value.lstrip("|<>=").startswith("O"):
@@ -196,13 +156,6 @@ def _v2_dtype(folder: Folder, path: str, value: Any) -> tuple[str, int | None]:
         if _V2_NAME.fullmatch(value):
             return value, 2 if value == "bfloat16" else 1 if value.startswith("float8_") else None
     wrong(folder, path, f"`dtype` is {quoted(value)}, not a dtype of numbers that Orbax reads")
-
-
-def _v3_dtype(folder: Folder, path: str, value: Any) -> tuple[str, int | None]:
-    if isinstance(value, str) and _NAME.fullmatch(value):
-        bits = re.fullmatch(r"\D+(\d+)", value)
-        return value, max(1, int(bits[1]) // 8) if bits and int(bits[1]) >= 8 else None
-    wrong(folder, path, f"`data_type` is {quoted(value)}, not a dtype of numbers")
 
 
 def objects(folder: Folder, path: str) -> NoReturn:

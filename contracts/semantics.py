@@ -109,6 +109,9 @@ class SemanticsFacts(Fact):
     mask: str | None = None
     sizes: SizesFact | None = None
     terms: dict[str, TermSum] = Field(default_factory=dict)
+    elsewhere: dict[str, float] = Field(
+        default_factory=dict, description="The sum of each term over the same batch, at other parameters."
+    )
     accumulations: list[AccumulationFact] = Field(default_factory=list)
     accumulators: list[str] = Field(default_factory=list)
     metrics: dict[str, float] = Field(default_factory=dict)

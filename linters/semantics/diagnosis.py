@@ -11,7 +11,7 @@ from itertools import combinations
 from ...contracts.model import Normaliser, ObjectiveSection, TermSection
 from ...contracts.semantics import MEANS, PARTS, SHARDS, STEP, WHOLE, AccumulationFact, SemanticsFacts, SizesFact
 from .fit import Fit, fit
-from .meaning import Setting
+from .meaning import Setting, same
 
 RATIO = 2e-6
 """A gradient's ratio to its reference may be so far from one: what float32 leaves of it."""
@@ -30,6 +30,7 @@ class Found:
     """One term in one measurement. `ratio`: found / promised factor, None where rounding hides it.
 
     `by`: which of its vectors is in the gradient: the promised one, or means over microbatches or shards.
+    `lifeless`: the term's own gradient is nothing at all, though its value depends on the parameters.
     """
 
     term: TermSection
@@ -38,6 +39,7 @@ class Found:
     ratio: float | None
     tolerance: float
     by: str
+    lifeless: bool = False
 
     @property
     def promised(self) -> bool:
@@ -45,10 +47,12 @@ class Found:
 
     @property
     def wrong(self) -> bool:
-        return self.promised and self.ratio is not None and abs(self.ratio - 1) > self.tolerance
+        return self.lifeless or (self.promised and self.ratio is not None and abs(self.ratio - 1) > self.tolerance)
 
     @property
     def dead(self) -> bool:
+        if self.lifeless:
+            return True
         return self.wrong and self.ratio is not None and abs(self.ratio) <= max(DEAD * 0.1, self.tolerance)
 
 
@@ -74,7 +78,8 @@ class Diagnosis:
             for index, term in enumerate(objective.terms)
             if term.name in facts.terms and term.weight is not None and term.normaliser is not None
         ]
-        self.complete = len(self.terms) == len(objective.terms) == len(facts.terms) and not self.uncounted
+        self.complete = len(self.terms) == len(objective.terms) == len(facts.terms)
+        self.complete = self.complete and not self.uncounted and not self.unfinite
 
     @property
     def uncounted(self) -> tuple[tuple[int, TermSection], ...]:
@@ -84,6 +89,30 @@ class Diagnosis:
             return ()
         return tuple(
             (index, term) for index, term in self.terms if self.setting(term, 1, sizes).value(_normaliser(term)) is None
+        )
+
+    @cached_property
+    def unfinite(self) -> tuple[tuple[int, TermSection, float], ...]:
+        """Terms whose own sum is no finite number, over the batch or in one of its microbatches, with that sum."""
+        found = []
+        for index, term in self.terms:
+            pieces = (piece for fact in self.facts.accumulations for piece in fact.terms.get(term.name, ()))
+            sums = [each.sum for each in (self.facts.terms[term.name], *pieces)]
+            odd = next((each for each in sums if not math.isfinite(each)), None)
+            if odd is not None:
+                found.append((index, term, odd))
+        return tuple(found)
+
+    @cached_property
+    def lifeless(self) -> frozenset[str]:
+        """Terms of some weight that have no gradient in `loss_terms` itself, and another value at other parameters."""
+        return frozenset(
+            term.name
+            for _, term in self.terms
+            if term.weight
+            and term.name in self.facts.elsewhere
+            and not same(self.facts.elsewhere[term.name], self.facts.terms[term.name].sum)
+            and not any(_length(fact, kind + term.name) for fact in self.facts.accumulations for kind in (WHOLE, PARTS))
         )
 
     @cached_property
@@ -147,7 +176,7 @@ class Diagnosis:
             if expected and math.isfinite(tried.spread[position]):
                 tolerance = max(RATIO, noise * tried.spread[position] / abs(expected))
                 ratio = tried.coefficients[position] / expected if tolerance < 0.5 else None
-            yield Found(term, index, setting, ratio, tolerance or 0.0, kind)
+            yield Found(term, index, setting, ratio, tolerance or 0.0, kind, term.name in self.lifeless)
 
     def setting(self, term: TermSection, microbatches: int, sizes: SizesFact) -> Setting:
         """The numbers that a factor of this term may be made of."""
@@ -162,6 +191,12 @@ class Diagnosis:
         by_parts = term.normaliser == "microbatches"
         total = sum(piece.sum for piece in fact.terms[term.name]) if by_parts else self.facts.terms[term.name].sum
         return total / divisor if divisor else math.nan
+
+
+def _length(fact: AccumulationFact, vector: str) -> float:
+    """The square of a vector's length; 0 where it was not taken."""
+    at = fact.vectors.index(vector) if vector in fact.vectors else None
+    return 0.0 if at is None else fact.gram[at][at]
 
 
 def _normaliser(term: TermSection) -> Normaliser:

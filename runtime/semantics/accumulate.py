@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from ...contracts.semantics import MEANS, PARTS, SHARDS, STEP, WHOLE, AccumulationFact
 from ..run.values import HostValue
+from .counting import counted
 from .inputs import Inputs, microbatches
 from .terms import TermFunctions, Terms, Vector, added, inner
 
@@ -66,11 +65,3 @@ def compared(
 def _each(terms: TermFunctions, values: Mapping[str, HostValue], rows: list[slice]) -> Iterator[Terms]:
     for piece in rows:
         yield terms(values, piece)
-
-
-def counted(values: Mapping[str, HostValue], inputs: Inputs, rows: slice | None = None) -> float | None:
-    """The sum of the mask over these rows; without a mask, None."""
-    if inputs.mask is None:
-        return None
-    mask = values[inputs.mask].array
-    return float(np.sum((mask if rows is None else mask[rows]).astype(np.float64)))

@@ -21,6 +21,8 @@ def asked_semantics(contract: Contract) -> SemanticsRequest:
         microbatches=accumulation.microbatches if accumulation is not None else 1,
         order=accumulation.order if accumulation is not None else "strided",
         masks=tuple(name for role in COUNTING for name in _names(contract, role)),
+        labels=tuple(_names(contract, "targets")),
+        ignored=_ignored(contract),
         clip=clip.max_norm if clip is not None else None,
         clip_arg=clip.arg if clip is not None else None,
         b1=trace.decay if trace is not None else adam.b1,
@@ -33,3 +35,11 @@ def _names(contract: Contract, role: Role) -> list[str]:
     """What arrays of a role are called: as the contract says, else as JAX code usually does."""
     fields = contract.data.batch_fields if contract.data is not None else {}
     return [name for name, field in fields.items() if field.role == role] or list(ROLE_NAMES[role])
+
+
+def _ignored(contract: Contract) -> int | None:
+    """The id of labels that do not count, where the promised range of the labels begins below 0."""
+    fields = contract.data.batch_fields if contract.data is not None else {}
+    ranges = (fields[name].range for name in _names(contract, "targets") if name in fields)
+    least = next((each[0] for each in ranges if each is not None), None)
+    return int(least) if least is not None and least < 0 and float(least).is_integer() else None

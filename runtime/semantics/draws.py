@@ -18,6 +18,7 @@ from ..run.functions import context_of, traced_jaxpr
 from ..run.narrow import equations
 from ..run.values import HostValue, host_values, place
 from ..step import NormalisedStep
+from .counting import only_rows
 from .gradient import GradientFunction, compiled
 from .inputs import Inputs, microbatches
 from .terms import Vector, added, inner
@@ -41,7 +42,9 @@ def draws(
     between = None
     if count > 1 and inputs.mask is not None:
         same = _same_rows(values, inputs, count, order)
-        alone = [gradient(_only(same, inputs, rows))[1] for rows in microbatches(inputs.sequences, count, order)[:2]]
+        alone = [
+            gradient(only_rows(same, inputs, rows))[1] for rows in microbatches(inputs.sequences, count, order)[:2]
+        ]
         between = _apart(alone[0], alone[1])
     return DrawsFact(random=True, microbatches=between, steps=_apart(first, later))
 
@@ -56,15 +59,6 @@ def _same_rows(values: Mapping[str, HostValue], inputs: Inputs, count: int, orde
             array[piece] = array[rows[0]]
         result[name] = HostValue(array, values[name].key, values[name].spec)
     return result
-
-
-def _only(values: Mapping[str, HostValue], inputs: Inputs, rows: slice) -> dict[str, HostValue]:
-    """Only these rows count."""
-    assert inputs.mask is not None
-    mask = values[inputs.mask]
-    array = np.zeros_like(mask.array)
-    array[rows] = mask.array[rows]
-    return {**values, inputs.mask: HostValue(array, spec=mask.spec)}
 
 
 def _a_step_later(

@@ -17,17 +17,19 @@ from ..step import NormalisedStep
 SLOTS = FIRST_MOMENTS | SECOND_MOMENTS | {"opt_state", "optimizer", "opt"}
 NUDGE = 0.05
 """How far parameters are moved, relative to their size: none is all zeros then, and no gradient rests on symmetry."""
-TRIES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Names of input leaves. `parameters`: path in the gradients -> leaf. `mask` has a row for each sequence."""
+    """Names of input leaves. `parameters`: path in the gradients -> leaf. `mask` has a row for each sequence; where
+    it is the labels, `ignored` is the negative id of those that do not count.
+    """
 
     parameters: dict[str, str]
     batch: tuple[str, ...]
     sequences: int
     mask: str | None
+    ignored: int | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,10 +80,10 @@ def _is_array(leaf: Any) -> bool:
     return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
 
 
-def nudged(values: Mapping[str, HostValue], inputs: Inputs) -> dict[str, HostValue]:
-    """The values with every parameter moved a little, by a fixed seed."""
+def nudged(values: Mapping[str, HostValue], inputs: Inputs, seed: int = 20_261_130) -> dict[str, HostValue]:
+    """The values with every parameter moved a little."""
     result = dict(values)
-    rng = np.random.default_rng(20_261_130)
+    rng = np.random.default_rng(seed)
     for name in inputs.names:
         value = values[name]
         wide = value.array.astype(np.float64)
@@ -89,38 +91,6 @@ def nudged(values: Mapping[str, HostValue], inputs: Inputs) -> dict[str, HostVal
         moved = wide + NUDGE * size * rng.standard_normal(wide.shape)
         result[name] = HostValue(moved.astype(value.array.dtype), spec=value.spec)
     return result
-
-
-def uneven(values: Mapping[str, HostValue], inputs: Inputs, counts: Sequence[int], order: str) -> dict[str, HostValue]:
-    """The values with a mask that counts another number of targets in every microbatch, as far as its rows allow.
-
-    Only targets that were counted before are left; of every row at least one. An even mask hides a mean of means.
-    """
-    if inputs.mask is None:
-        return dict(values)
-    mask = values[inputs.mask]
-    rng = np.random.default_rng(20_261_130)
-    best, differing = mask.array, -1
-    for _ in range(TRIES):
-        thinned = _thinned(mask.array, rng)
-        if any(not np.any(thinned[rows]) for n in counts for rows in microbatches(inputs.sequences, n, order)):
-            continue
-        score = sum(
-            len({float(np.sum(thinned[rows])) for rows in microbatches(inputs.sequences, n, order)}) for n in counts
-        )
-        if score > differing:
-            best, differing = thinned, score
-    return {**values, inputs.mask: HostValue(best, spec=mask.spec)}
-
-
-def _thinned(mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    share = np.square(rng.uniform(0.2, 1.0, size=(mask.shape[0], *([1] * (mask.ndim - 1)))))
-    keep = rng.random(mask.shape) < share
-    if mask.ndim > 1:
-        flat, counted = keep.reshape(mask.shape[0], -1), mask.reshape(mask.shape[0], -1) != 0
-        flat[np.arange(len(flat)), np.argmax(counted, axis=1)] = True
-        keep = flat.reshape(mask.shape)
-    return np.where(keep, mask, np.zeros((), mask.dtype)).astype(mask.dtype)
 
 
 def microbatches(sequences: int, count: int, order: str) -> list[slice]:

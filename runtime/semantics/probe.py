@@ -27,15 +27,19 @@ from ..run.reference import widened, widened_defaults
 from ..run.values import HostValue, host_values, key_of, named_leaves
 from ..step import NormalisedStep
 from ..targets import Target
-from .accumulate import compared, counted
+from .accumulate import compared
 from .accumulator import accumulators
+from .counting import counted, uneven, with_labels
 from .draws import draws
 from .gradient import GradientFunction
-from .inputs import Inputs, inputs_of, nudged, uneven
+from .inputs import Inputs, inputs_of, nudged
 from .request import ProbeRequest
 from .terms import TermFunctions, Vector, inner
 from .update import Adam, first_update
 from .watched import missed, unread, watched
+
+ELSEWHERE = 20_261_201
+"""Seed of other parameters, at which a term that depends on them has another value."""
 
 
 class TooNarrow(Exception):
@@ -76,11 +80,12 @@ class _Probe:
         skipped: list[NotCompared] = []
         counts = self._counts(inputs, skipped)
         start = self._start(step)
+        inputs = with_labels(inputs, start, request.asked.labels, request.asked.ignored)
         values = uneven(nudged(start, inputs), inputs, counts, request.asked.order)
         parts = self._parts(step, inputs)
         devices = 1 if self.mesh is None else self.mesh.size
         reference = TermFunctions(self._built(1, self.alone), self.alone, inputs, request.wide)
-        whole = reference(values)
+        whole, elsewhere = reference(values), reference(nudged(values, inputs, seed=ELSEWHERE))
         tokens = counted(values, inputs)
         positions = math.prod(values[inputs.mask or inputs.batch[0]].array.shape)
         found: list[AccumulationFact] = []
@@ -119,6 +124,7 @@ class _Probe:
                 sequences=inputs.sequences, positions=positions, tokens=tokens, parts=parts, devices=devices
             ),
             terms=whole.sums,
+            elsewhere={name: each.sum for name, each in elsewhere.sums.items()},
             accumulations=found,
             accumulators=own,
             unread=list(unread(self.args)),

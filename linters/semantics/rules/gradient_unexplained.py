@@ -55,6 +55,10 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             f"N={each.fact.microbatches}: {each.rest:.3g} left, cosine to the promised gradient {each.cosine:.6f}; "
             f"{loss_line(each)}"
             for each in left
+        )
+        + tuple(
+            f"`{name}` has no gradient in `loss_terms`, though its sum depends on the parameters"
+            for name in sorted(diagnosis.lifeless if diagnosis is not None else ())
         ),
         help=_advice(counts, [each.fact.microbatches for each in (diagnosis.measured if diagnosis else ())]),
     )

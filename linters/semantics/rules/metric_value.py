@@ -24,6 +24,7 @@ metrics = {"z_loss": sum(z_sum_of(part) for part in parts) / tokens}
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
@@ -61,16 +62,17 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         found = facts.metrics[output]
         if (
             promised is None
+            or not math.isfinite(promised)
             or abs(found - promised) <= REST * max(abs(promised), abs(found))
             or _known(diagnosis, found)
         ):
             continue
         setting = _setting(evidence, diagnosis)
-        ratio = found / promised if promised else 0.0
+        ratio = found / promised if promised and math.isfinite(found) else 0.0
         meaning = explain([(setting, ratio)], metric.denominator) if setting is not None else None
         yield RULE.finding(
             f"metric `{output}` of step `{evidence.name}` is {found:.6g}, promised is {promised:.6g}"
-            f"{f' ({ratio:.4g} x)' if promised else ''}{f': {meaning}' if meaning else ''}",
+            f"{f' ({ratio:.4g} x)' if ratio else ''}{f': {meaning}' if meaning else ''}",
             subject=f"{evidence.name} {name}",
             location=evidence.place(key),
             key=key,

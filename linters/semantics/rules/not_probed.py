@@ -3,7 +3,8 @@
 ## What it does
 With `--semantics`, reports each step on a target that can execute whose terms, accumulation and update could not be
 measured, with the reason: the step gives no `loss_terms` or no `loss_and_grads`, the contract promises no `objective`,
-no array of the batch tells what a term is divided by, it computes in less than float32, or it failed.
+nothing in the batch tells what a term is divided by, a term is no finite number, it computes in less than float32, or
+it failed.
 
 ## Why is this bad?
 A verdict that measured nothing looks like one in which everything agreed.
@@ -42,8 +43,8 @@ from ..wording import term_key
 TWIN = "give the step `reference_args` with which it computes in float32 or wider, such as { compute: float32 }"
 STEP = "give the step `loss_and_grads(*args) -> (loss, grads)` and `loss_terms(*args) -> {name: (sum, denominator)}`"
 COUNTED = (
-    "name the array that tells it (data: { fields: { NAME: { role: loss_mask } } }); where all targets count, promise "
-    "`batch_positions`"
+    "name the array that tells it (data: { fields: { NAME: { role: loss_mask } } }), or give labels that do not count "
+    "a negative id; where all targets count, promise `batch_positions`"
 )
 
 
@@ -64,9 +65,13 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         why, key = "the contract promises no `objective`", "objective"
         names = ", ".join(facts.terms)
         advice = f"write down weight and normaliser of each term; the step's are {names}"
+    elif evidence.diagnosis is not None and evidence.diagnosis.unfinite:
+        index, term, value = evidence.diagnosis.unfinite[0]
+        why = f"the sum of `{term.name}` is {value:g} on the probed batch, so nothing can be promised of it"
+        key, advice = term_key(index), "look at what `loss_terms` makes of the values of `example(0)`"
     elif evidence.diagnosis is not None and evidence.diagnosis.uncounted:
         index, term = evidence.diagnosis.uncounted[0]
-        why = f"no array of the batch tells which targets count, and `{term.name}` is divided by their number"
+        why = f"no mask and no negative label tells which targets count, and `{term.name}` is divided by their number"
         key, advice = term_key(index, "normaliser"), COUNTED
     else:
         return

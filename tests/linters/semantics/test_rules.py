@@ -194,7 +194,69 @@ def test_a_batch_that_does_not_tell_what_counts_is_said(tmp_path: Path) -> None:
     assert sizes is not None
     (found,) = judged(tmp_path, facts(mask=None, sizes=sizes.model_copy(update={"tokens": None})))
     assert found.name == "not-probed" and found.key == "objective.terms[0].normaliser"
-    assert "no array of the batch tells which targets count, and `cross_entropy` is divided" in found.message
+    assert "no mask and no negative label tells which targets count, and `cross_entropy` is divided" in found.message
+
+
+def stopped(**changes: Any) -> SemanticsFacts:
+    """The balance without a gradient, in the step and in its terms: what both are made of stops it."""
+    found = facts(scaled(balance=lambda *_: 0.0))
+    accumulations = []
+    for fact in found.accumulations:
+        gram = np.array(fact.gram)
+        for at, name in enumerate(fact.vectors):
+            if name.endswith(":balance"):
+                gram[at], gram[:, at] = 0.0, 0.0
+        accumulations.append(fact.model_copy(update={"gram": gram.tolist()}))
+    value = found.terms["balance"].sum
+    return found.model_copy(update={"accumulations": accumulations, "elsewhere": {"balance": 1.01 * value}} | changes)
+
+
+def test_a_gradient_that_step_and_terms_stop_is_found(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, stopped())
+    assert (found.name, found.key) == ("dead-term-gradient", "objective.terms[1]")
+    assert "no gradient at all, neither in step `train` nor in its `loss_terms`" in found.message
+
+
+def test_a_term_of_no_parameter_is_not_said_to_be_dead(tmp_path: Path) -> None:
+    same = {"balance": facts().terms["balance"].sum}
+    assert [finding.message for finding in judged(tmp_path, stopped(elsewhere=same))] == []
+    weightless = CONTRACT.replace("weight: 0.01", "weight: 0")
+    assert "dead-term-gradient" not in {each.name for each in judged(tmp_path, stopped(), weightless)}
+
+
+def test_a_stopped_term_is_named_where_the_gradient_is_another_one(tmp_path: Path) -> None:
+    """The step's own gradient is whole, the terms' is not: what is left over is the term."""
+    whole = {fact.microbatches: fact.gram[0][0] for fact in facts(scaled(balance=lambda *_: 30.0)).accumulations}
+    kept = [
+        fact.model_copy(update={"gram": [[whole[fact.microbatches], *fact.gram[0][1:]], *fact.gram[1:]]})
+        for fact in stopped().accumulations
+    ]
+    (found,) = judged(tmp_path, stopped(accumulations=kept))
+    assert found.name == "gradient-unexplained"
+    assert found.evidence[-1] == "`balance` has no gradient in `loss_terms`, though its sum depends on the parameters"
+
+
+def test_a_term_that_is_no_number_is_not_judged(tmp_path: Path) -> None:
+    terms = {**facts().terms, "balance": TermSum(sum=float("nan"), denominator=1.0)}
+    (found,) = judged(tmp_path, facts(terms=terms))
+    assert (found.name, found.key) == ("not-probed", "objective.terms[1]")
+    assert "the sum of `balance` is nan on the probed batch" in found.message
+
+
+def test_a_promise_that_is_no_number_is_no_finding(tmp_path: Path) -> None:
+    """Nothing tells which targets count, and only a metric is divided by their number."""
+    sizes = facts().sizes
+    assert sizes is not None
+    contract = CONTRACT.replace("weight: 1.0, normaliser: global_valid_tokens", "weight: 1.0, normaliser: none")
+    contract = contract.replace("sum: objective", "sum: balance")
+    unknown = facts(scaled(cross_entropy=lambda toy, _: tokens(toy)), divisor=1.0).model_copy(
+        update={"sizes": sizes.model_copy(update={"tokens": None}), "metrics": {"loss": 4.2}}
+    )
+    terms = {**unknown.terms, "cross_entropy": unknown.terms["cross_entropy"].model_copy(update={"denominator": 1.0})}
+    unknown = unknown.model_copy(update={"terms": terms})
+    assert [finding.message for finding in judged(tmp_path, unknown, contract)] == []
+    (found,) = judged(tmp_path, facts(metrics={"loss": float("nan")}))
+    assert found.name == "metric-value" and " is nan, promised is " in found.message and "nan x" not in found.message
 
 
 def test_a_declared_divisor_is_no_fault(tmp_path: Path) -> None:

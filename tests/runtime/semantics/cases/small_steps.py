@@ -176,7 +176,58 @@ def configured(data, fault, microbatches, config):
     return _step({"w": np.ones((layers, width))}, batch, loss_and_grads, loss_terms, rate)
 
 
+def _of_classes(params, rows):
+    """The sum of cross entropies over labels that are not negative, and their number."""
+    counts = rows["labels"] >= 0
+    picked = jnp.where(counts, rows["labels"], 0)[..., None]
+    logs = jax.nn.log_softmax(rows["x"] @ params["w"])
+    return -jnp.sum(jnp.take_along_axis(logs, picked, axis=-1)[..., 0] * counts), jnp.sum(counts)
+
+
+def labelled(data, fault, microbatches):
+    """No mask: a label of -100 is not counted; `fault`: each microbatch is divided by its own count."""
+    batch = {"x": data["x"], "labels": data["labels"].astype(np.int32)}
+
+    def loss_and_grads(state, batch):
+        whole = _of_classes(state["params"], batch)[1]
+
+        def term(params, rows, index):
+            total, own = _of_classes(params, rows)
+            return total / (own * microbatches if fault else whole)
+
+        return _accumulated(term, state["params"], batch, microbatches)
+
+    def loss_terms(state, batch):
+        return {"xent": _of_classes(state["params"], batch)}
+
+    return _step({"w": data["w"]}, batch, loss_and_grads, loss_terms)
+
+
+def routed(data, fault, microbatches):
+    """A router's balance beside the loss; `fault`: the pass that step and terms share stops its gradient."""
+    batch = {"x": data["x"], "labels": data["labels"].astype(np.int32)}
+
+    def balance(params, rows):
+        shares = jax.nn.softmax(rows["x"] @ params["w"]).mean(axis=(0, 1))
+        return jnp.sum(jnp.square(jax.lax.stop_gradient(shares) if fault else shares))
+
+    def loss_and_grads(state, batch):
+        whole = _of_classes(state["params"], batch)[1]
+
+        def term(params, rows, index):
+            return _of_classes(params, rows)[0] / whole + 0.01 * balance(params, rows) / microbatches
+
+        return _accumulated(term, state["params"], batch, microbatches)
+
+    def loss_terms(state, batch):
+        return {"xent": _of_classes(state["params"], batch), "balance": (balance(state["params"], batch), 1.0)}
+
+    return _step({"w": data["w"]}, batch, loss_and_grads, loss_terms)
+
+
 CASES = {
+    "labels": labelled,
+    "router": routed,
     "15": configured,
     "01": regression,
     "02": balanced,

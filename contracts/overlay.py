@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .find import SUFFIX
 from .finding import Finding, Location
 from .problems import BROKEN_EXTENDS
 from .yaml_nodes import MAX_BYTES, Node, Source, Unreadable, decode, read_yaml
@@ -106,7 +107,10 @@ class Reader:
             return None
         if source.path in self._merged:
             return self._merged[source.path]
-        if not os.path.isfile(source.path):
+        if not self._may_be_read(source.path):
+            wanted = f"a contract outside of the project is called `*{SUFFIX}`"
+            self._broken(entry, key, f"`{entry.value}` is not read: {wanted}")
+        elif not os.path.isfile(source.path):
             self._broken(entry, key, f"`{entry.value}` does not exist")
         elif len(self._merged) + len(self._trail) >= MAX_FILES:
             self._broken(entry, key, f"more than {MAX_FILES} files are extended")
@@ -114,6 +118,11 @@ class Reader:
             return self.read(source)
         self.complete = False
         return None
+
+    def _may_be_read(self, path: Path) -> bool:
+        """Whether a file lies below the root, links followed, or is a contract by its name: no other is opened."""
+        real = Path(os.path.realpath(path))
+        return real.is_relative_to(os.path.realpath(self.root)) or real.name.endswith(SUFFIX)
 
 
 def merge(below: Node, above: Node) -> Node:

@@ -95,7 +95,12 @@ def short(value: Any) -> str:
     if isinstance(value, dict):
         return "a mapping" if value else "an empty mapping"
     if isinstance(value, list):
-        return "a list"
+        if not value:
+            return "an empty list"
+        if len(value) > _SHORT or not all(map(_is_plain, value)):
+            return "a list"
+        written = f"[{', '.join(map(short, value))}]"
+        return f"the list {written}" if len(written) <= _SHORT else f"a list of {len(value)}"
     if value is None:
         return "null"
     if value == "":
@@ -103,6 +108,10 @@ def short(value: Any) -> str:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     text = text if len(text) <= _SHORT else text[: _SHORT - 3] + "..."
     return f'the text "{text}"' if looks_otherwise(value) else text
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, (dict, list))
 
 
 def looks_otherwise(value: Any) -> bool:

@@ -71,6 +71,22 @@ def test_a_file_that_extends_itself(tmp_path: Path) -> None:
     assert [finding.code for finding in load(tmp_path).problems] == ["JIT006"]
 
 
+def test_only_a_contract_is_read_outside_of_the_project(tmp_path: Path) -> None:
+    """By its name, before it is opened, links followed; a contract may lie above the folder that is worked in."""
+    inside = tmp_path / "project"
+    write(inside, top_yaml="extends: [../secret.yaml, linked.yaml, ../base.contract.yaml]\na: 1\n")
+    (tmp_path / "secret.yaml").write_text("password: 1\n")
+    (tmp_path / "base.contract.yaml").write_text("b: 2\n")
+    (inside / "linked.yaml").symlink_to(tmp_path / "secret.yaml")
+    document = load(inside)
+    assert document.data == {"extends": document.data["extends"], "a": 1, "b": 2} and not document.complete
+    assert problems(document) == [
+        ("JIT006", "extends[0]", "top.yaml:1:11"),
+        ("JIT006", "extends[1]", "top.yaml:1:27"),
+    ]
+    assert document.problems[0].message.startswith("`../secret.yaml` is not read: ")
+
+
 def test_a_diamond_is_read_once(tmp_path: Path) -> None:
     levels = 30
     write(tmp_path, n0_yaml="v: 1\n")

@@ -60,7 +60,7 @@ CASES: dict[str, tuple[str, tuple[int, int], str, str]] = {
     ),
     "a quoted version": (HEAD.replace("1", '"1"', 1), (1, 1), 'must be 1, found the text "1"', "leave out the quotes"),
     "a broken number": (HEAD + "batch: { size: 16.0 }\n", (5, 10), "must be a whole number, found 16.0", ""),
-    "a list for a mapping": (HEAD + "mesh: [data]\n", (5, 1), "`mesh` must be a mapping, found a list", ""),
+    "a list for a mapping": (HEAD + "mesh: [data]\n", (5, 1), "`mesh` must be a mapping, found the list [data]", ""),
     "a number for a target": (HEAD.replace("cpu:8", "8"), (4, 11), "must be a target such as cpu:8", ""),
 }
 

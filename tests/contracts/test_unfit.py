@@ -39,9 +39,12 @@ WRONG: list[tuple[Any, str]] = [
     ({"each": [{"count": 1.5}]}, "`top.each[0].count` must be a whole number, found 1.5"),
     ({"each": [{"count": "x"}]}, "`top.each[0].count` must be a whole number, found x"),
     ({"each": [3]}, "`top.each[0]` must be a mapping, found 3"),
-    ({"by": []}, "`top.by` must be a mapping, found a list"),
+    ({"by": [1, "2", None]}, '`top.by` must be a mapping, found the list [1, the text "2", null]'),
+    ({"by": [[1]]}, "`top.by` must be a mapping, found a list"),
+    ({"by": [100] * 30}, "`top.by` must be a mapping, found a list of 30"),
+    ({"by": []}, "`top.by` must be a mapping, found an empty list"),
     ({"more": 1}, "the key `top.more` is not known"),
-    ([], "`top` must be a mapping, found a list"),
+    ([], "`top` must be a mapping, found an empty list"),
 ]
 
 

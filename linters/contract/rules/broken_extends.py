@@ -1,7 +1,8 @@
-"""A contract extends a file that is missing or that extends it in turn.
+"""A contract extends a file that is missing, that is no contract of the project, or that extends it in turn.
 
 ## What it does
-Follows `extends`, each path relative to the file that names it, and reports missing files and circles.
+Follows `extends`, each path relative to the file that names it, and reports missing files and circles. Outside of the
+folder that the command works in only a `*.contract.yaml` is opened.
 
 ## Why is this bad?
 What the base promises is lost, and every rule that needs it is silent.

@@ -18,7 +18,7 @@ _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*")
 class Section(BaseModel):
     """A part of a contract. Values are taken as written: `true` is no number and `"4"` is no count."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 def parse_bytes(value: Any) -> int:

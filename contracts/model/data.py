@@ -69,7 +69,7 @@ class DataSection(Section):
     )
     tokenizer: TokenizerSection | None = Field(default=None, description="The ids.")
     dataset: DatasetSection | None = Field(default=None, description="Which files it is made of.")
-    mixture: dict[str, Weight] = Field(default_factory=dict, description="Source -> its share; any positive numbers.")
+    mixture: dict[str, Weight] = Field(default_factory=dict, description="Source -> its share of 1, or whole numbers.")
     sampler: SamplerSection | None = Field(default=None, description="In what order records come.")
     sharding: DataShardingSection | None = Field(default=None, description="Who reads which part of a batch.")
     loader: LoaderSection | None = Field(default=None, description="What opens the data.")

@@ -48,7 +48,9 @@ def _ordered(value: list[int | float]) -> list[int | float]:
 
 
 Range = Annotated[
-    list[int | float], AfterValidator(_ordered), WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2})
+    list[int | Annotated[float, Field(allow_inf_nan=True)]],
+    AfterValidator(_ordered),
+    WithJsonSchema({"type": "array", "minItems": 2, "maxItems": 2}),
 ]
 
 

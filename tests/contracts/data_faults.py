@@ -34,6 +34,7 @@ data:
       output: { tokens: {}, targets: {}, segment_ids: { range: [0, 64] }, counted: { role: loss_mask } }
     - kind: shard
       input: { tokens: {}, targets: {}, segment_ids: { range: [0, 255] }, counted: {} }
+  mixture: { web: 0.75, code: 0.25 }
   tokenizer: { vocab: 512, pad_id: 0, eos_id: 2 }
   packing: { kind: segments, positions: row }
   shift: batch
@@ -141,6 +142,28 @@ FAULTS = (
         ("dtype: uint16, range: [1", "dtype: int8, range: [1"),
         ("dtype: uint16, range: [0", "dtype: int8, range: [0"),
     ),
+    _fault(
+        "narrow positions",
+        "DAT014",
+        "fields.positions.dtype",
+        "positions: { shape: [batch, sequence], ^dtype: bool",
+        ("    loss_mask: {", "    positions: { shape: [batch, sequence], dtype: bool }\n    loss_mask: {"),
+    ),
+    _fault(
+        "range between whole numbers",
+        "DAT014",
+        "fields.segment_ids.range",
+        "range: [0, 64.5]",
+        ("dtype: int16, range: [0, 64]", "dtype: int16, range: [0, 64.5]"),
+    ),
+    _fault(
+        "pieces made of rows",
+        "DAT016",
+        "stages[*].kind",
+        "kind: tokenise # again",
+        ("    - kind: mask\n", "    - kind: tokenise # again\n"),
+    ),
+    _fault("shares of more than all", "DAT017", "mixture", "mixture:", ("web: 0.75", "web: 0.7, more: 0.7")),
     _fault(
         "range outside the vocabulary",
         "DAT015",

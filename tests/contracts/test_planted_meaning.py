@@ -80,8 +80,18 @@ def test_random_subsets(folder: Path, seed: int) -> None:
 
 
 APART = (
-    {"schedule of another length", "schedule in microbatches", "long warm-up", "uneven microbatches"},
-    {"term twice", "two primary terms", "no normaliser", "no weight"},
+    {
+        "schedule of another length",
+        "schedule in microbatches",
+        "schedule in tokens",
+        "long warm-up",
+        "uneven microbatches",
+    },
+    {"term twice", "two primary terms", "no normaliser", "no weight", "no primary term"},
+    {"no primary term", "primary term turned round", "primary term of no weight"},
+    {"no primary term", "no normaliser", "no weight", "objective over rows", "two primary terms"},
+    {"term twice", "metric over microbatches", "metric of no term"},
+    {"uneven microbatches", "loss logged by microbatches", "mean of means"},
     {"another optimizer", "unknown transformation"},
     *data_faults.APART,
 )

@@ -2,7 +2,8 @@
 
 ## What it does
 Compares `optimizer.schedule.total`, in its unit, with `training.steps`: as many steps, times the microbatches of a
-step, or times the positions of a batch. Its warm-up ends before it does.
+step, or times the positions of a batch (`data.progress.tokens_per_step` where the model has no `sequence`). Its
+warm-up ends before it does.
 
 ## Why is this bad?
 A schedule that counts microbatches and is given steps decays N times too fast. One that ends early trains the rest at
@@ -77,10 +78,11 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
 def _units(view: View) -> dict[str, int | None]:
     """Units in one optimizer step; None where the contract does not tell."""
     size, sequence = view.integer("batch", "size"), view.integer("model", "sequence")
+    counted = view.integer("data", "progress", "tokens_per_step")
     return {
         "steps": 1,
         "microbatches": view.integer("accumulation", "microbatches") or 1,
-        "tokens": None if size is None or sequence is None else size * sequence,
+        "tokens": counted if size is None or sequence is None else size * sequence,
     }
 
 

@@ -2,7 +2,8 @@
 
 ## What it does
 Reports a build argument with `dropout` in its name that is above 0 where `rng.streams` is missing, and a stream that is
-drawn anew for each microbatch where a step has only one, or for none where it has several.
+the same in all microbatches of a step. A stream of dropout or of each microbatch is drawn anew for each step, and none
+names a thing twice.
 
 ## Why is this bad?
 One key for all microbatches makes the same units drop in each: correlated noise, N times as strong. Nothing in a loss
@@ -50,16 +51,30 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
                 )
     parts = view.integer("accumulation", "microbatches") or 1
     for stream in streams:
+        if not isinstance(view.get("rng", "streams", stream), list):
+            continue
         drawn = [item for _, item in view.items("rng", "streams", stream)]
-        if parts > 1 and "step" in drawn and "microbatch" not in drawn:
+        for problem, advice in _problems(drawn, parts, "dropout" in str(stream)):
             yield view.finding(
                 RULE,
                 ("rng", "streams", stream),
-                f"stream `{stream}` is the same in all {parts} microbatches of a step",
-                expected="[step, microbatch]",
-                found=", ".join(str(item) for item in drawn),
-                help="draw it anew for each microbatch; where it is meant so, accept it under `deviations`",
+                f"stream `{stream}` {problem}",
+                subject=f"{stream} {problem}",
+                expected="[step, microbatch]" if parts > 1 or "microbatch" in drawn else "[step]",
+                found=", ".join(str(item) for item in drawn) or "[]",
+                help=advice,
             )
+
+
+def _problems(drawn: list[object], parts: int, dropout: bool) -> Iterable[tuple[str, str]]:
+    meant = "where it is meant so, accept it under `deviations`"
+    twice = next((each for each in drawn if drawn.count(each) > 1), None)
+    if twice is not None:
+        yield f"names `{twice}` {drawn.count(twice)} times", "name it once"
+    if "step" not in drawn and ("microbatch" in drawn or dropout):
+        yield "is the same in every step", f"draw it anew for each step; {meant}"
+    if parts > 1 and "step" in drawn and "microbatch" not in drawn:
+        yield f"is the same in all {parts} microbatches of a step", f"draw it anew for each microbatch; {meant}"
 
 
 RULE = Rule(

@@ -58,6 +58,9 @@ def entry_arguments(
             if not shape.is_tuple:
                 found.append((made.parameter_number, *argument_path(made.op_name or made.name), shape))
                 whole_of[made.parameter_number] = _whole(shape, (placements or {}).get(made.name, ""))
+    unnumbered = next((name for number, name, _, _ in found if number < 0), None)
+    if unnumbered is not None:
+        raise ContractLintError(f"parameter {unnumbered!r} has a number below 0")
     bytes_of = {number: sizes[number].size if number in sizes else shape.bytes for number, _, _, shape in found}
     for number, argument, path, shape in found:
         if max(bytes_of[number], *shape.dims, 0) >= _COUNTABLE:

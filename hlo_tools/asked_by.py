@@ -23,7 +23,7 @@ else of what reads it, looked at through other forms of the same value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..contracts.manifest import Frame
 from .instruction import Instruction
@@ -50,29 +50,24 @@ def scope_beside(collective: Instruction) -> str:
 
 
 def _beside(collective: Instruction, tells: Callable[[Instruction], bool]) -> Instruction | None:
-    return _first(collective, tells, _maker) or _first(collective, tells, _first_reader)
+    return _first(collective, tells, lambda each: each.operands[:1]) or _first(
+        collective, tells, lambda each: each.users
+    )
 
 
 def _first(
-    at: Instruction, tells: Callable[[Instruction], bool], following: Callable[[Instruction], Instruction | None]
+    at: Instruction, tells: Callable[[Instruction], bool], following: Callable[[Instruction], Sequence[Instruction]]
 ) -> Instruction | None:
+    """Of several the first in the order of their scopes: which of them is printed first is the compiler's choice."""
     for _ in range(_MAX_STEPS):
-        found = following(at)
-        if found is None or tells(found):
+        beside = sorted(following(at), key=lambda each: (each.op_name, each.opcode, each.source or ""))
+        found = next(filter(tells, beside), None)
+        if found is not None:
             return found
-        if found.opcode not in _SAME_VALUE:
+        at = next((each for each in beside if each.opcode in _SAME_VALUE), at)
+        if at not in beside:
             return None
-        at = found
     return None
-
-
-def _maker(instruction: Instruction) -> Instruction | None:
-    return instruction.operands[0] if instruction.operands else None
-
-
-def _first_reader(instruction: Instruction) -> Instruction | None:
-    readers = instruction.users
-    return readers[0] if readers else None
 
 
 class AskedBy:

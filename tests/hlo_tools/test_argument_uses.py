@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from contract_lint.contracts.errors import ContractLintError
 from contract_lint.hlo_tools.memory import memory
 from contract_lint.hlo_tools.module import parse_hlo
 
@@ -211,3 +212,8 @@ ENTRY %main {
         ).buffers
     }
     assert (found["arg_g"], found["arg_w"]) == ("input", "parameter")
+
+
+def test_a_parameter_with_a_number_below_0_is_refused() -> None:
+    with pytest.raises(ContractLintError, match=r"parameter 'arg_x' has a number below 0"):
+        classes("  %arg_x = f32[8]{0} parameter(-1)\n  ROOT %y = f32[8]{0} negate(%arg_x)\n")

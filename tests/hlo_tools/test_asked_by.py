@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from contract_lint.contracts.manifest import MeshFact
-from contract_lint.hlo_tools.asked_by import AskedBy
+from contract_lint.hlo_tools.asked_by import AskedBy, scope_beside
 from contract_lint.hlo_tools.collectives import collectives
 from contract_lint.hlo_tools.module import HloModule, parse_hlo
 
@@ -153,3 +153,28 @@ def test_a_collective_without_a_line_stands_at_what_it_moves_or_at_its_reader(
     (row,) = collectives(module, MESH).rows
     assert row.source == line
     assert row.scope == ("jit(step)/name" if line else "")
+
+
+READ_TWICE = """HloModule m, is_scheduled=true, num_partitions=4
+
+ENTRY %main {
+  %x = f32[8]{0} parameter(0)
+  %g = f32[32]{0} all-gather(%x), replica_groups={{0,1,2,3}}, dimensions={0}, channel_id=1, use_global_device_ids=true
+FIRST
+SECOND
+  ROOT %t = (f32[32]{0}, f32[32]{0}) tuple(%a, %b)
+}
+"""
+READERS = (
+    '  %a = f32[32]{0} sine(%g), metadata={op_name="jit(f)/one/sin"}',
+    '  %b = f32[32]{0} cosine(%g), metadata={op_name="jit(f)/other/cos"}',
+)
+
+
+def test_what_stands_beside_does_not_hang_on_the_order_of_readers() -> None:
+    scopes = {
+        scope_beside(module.entry.instructions[1])
+        for first, second in (READERS, READERS[::-1])
+        for module in [parse_hlo(READ_TWICE.replace("FIRST", first).replace("SECOND", second))]
+    }
+    assert scopes == {"jit(f)/one/sin"}

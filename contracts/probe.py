@@ -5,23 +5,40 @@ Written by `runtime`.
 
 from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Iterable
+from math import inf, isnan
+from typing import NamedTuple
+
+from pydantic import ConfigDict, Field
 
 from .manifest import Count, Fact
 
-Run = tuple[Count, Count]
-"""Columns from the first up to but not including the second."""
-
 
 class Moved(Fact):
-    """One change: the token (or target) at a column of a row became another, and the losses of these columns moved, in
-    that row and (`elsewhere`) in others. `largest` is the greatest change among the losses of each run."""
+    """One change: the token (or target) at a column of a row became another. `losses` are those of its row that moved,
+    column -> by how much (NaN where the loss became one); `elsewhere` the other rows in which one moved."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="constants")
 
     row: Count
     column: Count
-    runs: list[Run] = Field(default_factory=list)
-    largest: list[float] = Field(default_factory=list)
+    losses: dict[Count, float] = Field(default_factory=dict)
     elsewhere: list[Count] = Field(default_factory=list)
+
+    def among(self, columns: Iterable[int]) -> MovedLosses | None:
+        """What moved in these columns alone; None where nothing did."""
+        found = {column: self.losses[column] for column in columns if column in self.losses}
+        if not found:
+            return None
+        return MovedLosses(min(found), len(found), max(found.values(), key=lambda by: inf if isnan(by) else by))
+
+
+class MovedLosses(NamedTuple):
+    """Losses of a row that moved: the first column, how many, and the largest change among them."""
+
+    first: int
+    count: int
+    largest: float
 
 
 class ProbeFacts(Fact):
@@ -30,6 +47,8 @@ class ProbeFacts(Fact):
     `how`: where the loss of each token was read, None where the step offers neither. `terms`: name -> (sum,
     denominator) of the loss on this batch. `moved`: what another token did, `answered`: what another target did.
     """
+
+    model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="constants")
 
     step: str
     fields: list[str] = Field(default_factory=list)

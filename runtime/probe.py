@@ -189,12 +189,10 @@ def _moved(row: int, column: int, before: Any, after: Any) -> Moved:
     import numpy as np
 
     moved = (before != after) & ~(np.isnan(before) & np.isnan(after))
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], moved[row], [False]]).astype(int)))
-    runs = [(int(start), int(stop)) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
     change = np.abs(after[row].astype(np.float64) - before[row].astype(np.float64))
+    losses = {column: float(change[column]) for column in np.flatnonzero(moved[row]).tolist()}
     others = [int(other) for other in np.flatnonzero(moved.any(axis=1)) if other != row]
-    largest = [float(change[start:stop].max()) for start, stop in runs]
-    return Moved(row=row, column=column, runs=runs, largest=largest, elsewhere=others)
+    return Moved(row=row, column=column, losses=losses, elsewhere=others)
 
 
 if __name__ == "__main__":

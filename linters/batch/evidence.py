@@ -68,6 +68,11 @@ def at(place: Sequence[int]) -> str:
     return f"row {place[0]}, column {place[1]}" if len(place) > 1 else f"row {place[0]}"
 
 
+def of_all(count: int, largest: float) -> str:
+    """`change 0.5`, of one loss; else `largest change of 3: 0.5`."""
+    return f"change {largest:.4g}" if count == 1 else f"largest change of {count:,} such: {largest:.4g}"
+
+
 def rows_of(where: numpy.ndarray, most: int = 8) -> list[str]:
     """`row 3: columns 6 to 9, 12`, one line for each row that has a true element, for the first rows."""
     import numpy

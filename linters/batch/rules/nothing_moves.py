@@ -37,7 +37,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
     if probe is None:
         return
     text = [moved for moved in probe.moved if segments is None or segments[moved.row, moved.column]]
-    if text and not any(moved.runs for moved in text):
+    if text and not any(moved.losses for moved in text):
         yield evidence.finding(
             RULE,
             f"{len(text)} tokens of the batch were changed one by one, and no loss of their rows moved",

@@ -28,7 +28,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ...rule import Rule
-from ..evidence import BatchEvidence
+from ..evidence import BatchEvidence, of_all
 
 
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
@@ -40,24 +40,20 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         first = own.start if own is not None else 0
         # The target of a column is the next token: where the model shifts by itself, its loss may move.
         last = moved.column - (evidence.data.shift == "model")
-        early = [
-            (start, largest)
-            for (start, stop), largest in zip(moved.runs, moved.largest, strict=True)
-            if max(start, first) < min(stop, last)
-        ]
-        if early and (batch.segments is None or own is not None):
-            column, largest = max(early[0][0], first), early[0][1]
+        early = moved.among(range(first, last))
+        if early is not None and (batch.segments is None or own is not None):
+            column, count, largest = early
             yield evidence.finding(
                 RULE,
                 f"row {moved.row}: another token in column {moved.column} moves the loss of column {column}, which "
-                f"stands before it (change {largest:.4g}, must be 0)",
+                f"stands before it ({of_all(count, largest)}, must be 0)",
                 subject="causal",
                 key="data.attention.causal",
                 expected="0",
                 found=f"{largest:.4g}",
                 evidence=(f"losses read from {probe.how} of step {probe.step}",),
                 help="mask keys behind the query; a model that sees both ways promises `attention: { causal: false }`",
-                details={"row": moved.row, "column": moved.column, "moved": column},
+                details={"row": moved.row, "column": moved.column, "moved": column, "count": count, "largest": largest},
             )
             return
 

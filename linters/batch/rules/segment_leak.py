@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ....contracts.probe import Moved
+from ....contracts.probe import Moved, MovedLosses
 from ...rule import Rule
 from ..evidence import BatchEvidence
 
@@ -40,27 +40,25 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
     segments = batch.segments
     if probe is None or segments is None or evidence.data.attention.scope == "row":
         return
-    leaks: list[tuple[Moved, int, int, float]] = []
+    leaks: list[tuple[Moved, MovedLosses]] = []
     for moved in probe.moved:
         own = next((s for s in batch.spans(moved.row) if s.start <= moved.column < s.stop), None)
-        for (start, stop), largest in zip(moved.runs, moved.largest, strict=True):
-            inside = range(own.start, own.stop) if own is not None else range(0)
-            outside = [c for c in range(start, stop) if segments[moved.row, c] and c not in inside]
-            if outside:
-                leaks.append((moved, outside[0], len(outside), largest))
-                break
+        inside = range(own.start, own.stop) if own is not None else range(0)
+        outside = moved.among(c for c, segment in enumerate(segments[moved.row]) if segment and c not in inside)
+        if outside is not None:
+            leaks.append((moved, outside))
     if not leaks:
         return
-    moved, column, count, largest = leaks[0]
+    moved, (column, count, largest) = leaks[0]
     name = batch.name("segment_ids")
     ids = batch.get("segment_ids")
     numbers = segments if ids is None else ids
     of = f"document {numbers[moved.row, moved.column]}" if segments[moved.row, moved.column] else "the padding"
     yield evidence.finding(
         RULE,
-        f"row {moved.row}: another token in {of} (column {moved.column}) moves the loss of {count:,} targets of other "
-        f"documents (first: column {column}, document {numbers[moved.row, column]}; largest change {largest:.4g}, "
-        "must be 0)",
+        f"row {moved.row}: another token in {of} (column {moved.column}) moves the loss of {count:,} "
+        f"target{'s' * (count != 1)} of other documents (first: column {column}, document "
+        f"{numbers[moved.row, column]}; largest change {largest:.4g}, must be 0)",
         subject="segments",
         key="data.attention.scope",
         expected="0",
@@ -71,7 +69,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
             f"{name} is {'dead' if name in probe.dead else 'read'} in the step",
         ),
         help="let a query see only keys of its own segment: the mask of the attention needs the segment ids",
-        details={"row": moved.row, "column": moved.column, "moved": column, "largest": largest},
+        details={"row": moved.row, "column": moved.column, "moved": column, "count": count, "largest": largest},
     )
 
 

@@ -42,19 +42,20 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
     if probe is None or shift is None:
         return
     for answered in probe.answered:
-        if len(answered.runs) != 1 or answered.runs[0][1] - answered.runs[0][0] != 1:
+        if len(answered.losses) != 1:
             continue  # more than one loss reads a target: no shift of it
-        by = answered.column - answered.runs[0][0]
+        (moved,) = answered.losses
+        by = answered.column - moved
         if by != _PROMISED[shift]:
             yield evidence.finding(
                 RULE,
                 f"row {answered.row}: another target in column {answered.column} moves the loss of column "
-                f"{answered.runs[0][0]}: the step {_does(by)}, and `shift: {shift}` promises that it "
+                f"{moved}: the step {_does(by)}, and `shift: {shift}` promises that it "
                 f"{_does(_PROMISED[shift])}",
                 subject="shift",
                 key="data.shift",
                 expected=f"the loss of column {answered.column - _PROMISED[shift]}",
-                found=f"the loss of column {answered.runs[0][0]}",
+                found=f"the loss of column {moved}",
                 evidence=(f"losses read from {probe.how} of step {probe.step}",),
                 help="shift once: in the loader, or in the model, and say which in the contract",
                 details={"row": answered.row, "column": answered.column, "by": by},

@@ -33,7 +33,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ...rule import Rule
-from ..evidence import BatchEvidence
+from ..evidence import BatchEvidence, of_all
 
 
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
@@ -47,23 +47,30 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         if batch.segments is not None and own is None:
             continue
         end = own.stop if own is not None else (batch.shape or (0, 0))[1]
-        for (start, stop), largest in zip(moved.runs, moved.largest, strict=True):
-            column = max(start, moved.column + reach + 1)
-            if column < min(stop, end):
-                yield evidence.finding(
-                    RULE,
-                    f"row {moved.row}: another token in column {moved.column} moves the loss of column {column}, and "
-                    f"{layers} layer{'s' * (layers != 1)} with a window of {window} reach {reach} tokens back "
-                    f"(change {largest:.4g}, must be 0)",
-                    subject="window",
-                    key="data.attention.window",
-                    expected="0",
-                    found=f"{largest:.4g}",
-                    evidence=(f"losses read from {probe.how} of step {probe.step}",),
-                    help="mask keys that are a window or more behind the query, in every layer",
-                    details={"row": moved.row, "column": moved.column, "moved": column, "reach": reach},
-                )
-                return
+        far = moved.among(range(moved.column + reach + 1, end))
+        if far is not None:
+            column, count, largest = far
+            yield evidence.finding(
+                RULE,
+                f"row {moved.row}: another token in column {moved.column} moves the loss of column {column}, and "
+                f"{layers} layer{'s' * (layers != 1)} with a window of {window} reach {reach} "
+                f"token{'s' * (reach != 1)} back ({of_all(count, largest)}, must be 0)",
+                subject="window",
+                key="data.attention.window",
+                expected="0",
+                found=f"{largest:.4g}",
+                evidence=(f"losses read from {probe.how} of step {probe.step}",),
+                help="mask keys that are a window or more behind the query, in every layer",
+                details={
+                    "row": moved.row,
+                    "column": moved.column,
+                    "moved": column,
+                    "reach": reach,
+                    "count": count,
+                    "largest": largest,
+                },
+            )
+            return
 
 
 RULE = Rule(

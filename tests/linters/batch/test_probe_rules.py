@@ -28,41 +28,82 @@ ARRAYS = {
     "positions": POSITIONS,
     "loss_mask": MASK,
 }
+
+
+def moved(column: int, *runs: tuple[tuple[int, int], float]) -> Moved:
+    """What another token at a column of row 0 moved: runs of columns, and by how much each of a run."""
+    return Moved(row=0, column=column, losses={c: by for (start, stop), by in runs for c in range(start, stop)})
+
+
 RIGHT = [
-    Moved(row=0, column=0, runs=[(0, 4)], largest=[0.5]),
-    Moved(row=0, column=4, runs=[(4, 7)], largest=[0.5]),
-    Moved(row=0, column=5, runs=[(5, 7)], largest=[0.5]),
-    Moved(row=0, column=9, runs=[(9, 10)], largest=[0.5]),
+    moved(0, ((0, 4), 0.5)),
+    moved(4, ((4, 7), 0.5)),
+    moved(5, ((5, 7), 0.5)),
+    moved(9, ((9, 10), 0.5)),
 ]
 TERMS = {"cross_entropy": (9.0, 6.0)}
 
 
-def facts(*moved: Moved, **fields: Any) -> ProbeFacts:
+def facts(*changes: Moved, **fields: Any) -> ProbeFacts:
     given = {"step": "train", "fields": sorted(ARRAYS), "how": "token_losses", "terms": TERMS} | fields
-    return ProbeFacts(moved=list(moved or RIGHT), **given)
+    return ProbeFacts(moved=list(changes or RIGHT), **given)
 
 
 def test_a_right_step(judge: Judge) -> None:
     assert judge(probe=facts(), **ARRAYS) == []
 
 
+def uneven(column: int, allowed: float, forbidden: float, where: set[int]) -> Moved:
+    """Every loss of the row moves: those of `where` by `forbidden`, the others by `allowed`."""
+    return Moved(row=0, column=column, losses={c: forbidden if c in where else allowed for c in range(10)})
+
+
+@pytest.mark.parametrize("forbidden", [1e-7, 3.0, float("inf"), float("nan")])
+def test_the_largest_change_is_of_what_may_not_move(judge: Judge, forbidden: float) -> None:
+    """Whatever else moves beside it, and by however much more."""
+    for column, start in ((0, 0), (4, 4), (5, 4)):
+        others = {c for c in range(9) if SEGMENTS[0, c] != SEGMENTS[0, column]}
+        (leak,) = judge(
+            "data: { attention: { causal: false } }", facts(uneven(column, 0.5, forbidden, others)), **ARRAYS
+        )
+        assert (leak.code, leak.found, leak.details["count"]) == ("DAT621", f"{forbidden:.4g}", len(others))
+        assert f"moves the loss of {len(others)} targets" in leak.message
+        before = set(range(start, column))
+        seen = judge(ROW_SCOPE, facts(uneven(column, 0.5, forbidden, before)), **ARRAYS)
+        assert [(each.code, each.found) for each in seen] == [("DAT622", f"{forbidden:.4g}")] * bool(before)
+    far = {2, 3}
+    (one,) = judge(
+        WINDOW.format(1, 2),
+        facts(Moved(row=0, column=0, losses=dict.fromkeys(range(4), 0.5) | dict.fromkeys(far, forbidden))),
+        **ARRAYS,
+    )
+    assert (one.code, one.found, one.details["count"]) == ("DAT626", f"{forbidden:.4g}", 2)
+
+
+def test_facts_survive_the_process_border() -> None:
+    seen = facts(
+        Moved(row=0, column=1, losses={2: float("nan"), 3: float("inf"), 4: 5e-324}), terms={"a": (1, float("nan"))}
+    )
+    assert repr(ProbeFacts.model_validate_json(seen.model_dump_json())) == repr(seen)
+
+
 ROW_SCOPE = "data: { attention: { scope: row } }"
 BAD = [
     (
         "DAT621",
-        facts(Moved(row=0, column=0, runs=[(0, 7)], largest=[0.25])),
+        facts(moved(0, ((0, 7), 0.25))),
         "document 1 (column 0) moves the loss of 3",
     ),
     (
         "DAT621",
-        facts(Moved(row=0, column=0, runs=[(0, 4), (8, 9)], largest=[0.5, 1e-30])),
+        facts(moved(0, ((0, 4), 0.5), ((8, 9), 1e-30))),
         "largest change 1e-30, must be",
     ),
-    ("DAT621", facts(Moved(row=0, column=9, runs=[(2, 3)], largest=[0.5])), "another token in the padding (column 9)"),
-    ("DAT622", facts(Moved(row=0, column=5, runs=[(4, 7)], largest=[0.5])), "moves the loss of column 4, which stands"),
+    ("DAT621", facts(moved(9, ((2, 3), 0.5))), "another token in the padding (column 9)"),
+    ("DAT622", facts(moved(5, ((4, 7), 0.5))), "moves the loss of column 4, which stands"),
     ("DAT623", facts(dead=["positions"]), "the step train takes positions, and nothing it returns depends on it"),
     ("DAT624", facts(terms={"xent": (9.0, 10.0)}), "is divided by 10, and the targets that count add up to 6"),
-    ("DAT625", facts(Moved(row=0, column=0), Moved(row=0, column=4)), "2 tokens of the batch were changed"),
+    ("DAT625", facts(moved(0), moved(4)), "2 tokens of the batch were changed"),
 ]
 
 
@@ -79,7 +120,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_a_leak_explains_segment_ids_that_nothing_reads(judge: Judge) -> None:
-    leak = Moved(row=0, column=0, runs=[(0, 9)], largest=[0.25])
+    leak = moved(0, ((0, 9), 0.25))
     first, second = judge(probe=facts(leak, dead=["segment_ids"]), **ARRAYS)
     assert (first.code, second.code) == ("DAT621", "DAT623") and second.caused_by == first.fingerprint
     assert "segment_ids is dead in the step" in first.evidence
@@ -88,12 +129,12 @@ def test_a_leak_explains_segment_ids_that_nothing_reads(judge: Judge) -> None:
 
 
 def test_what_the_contract_allows(judge: Judge) -> None:
-    leak = Moved(row=0, column=0, runs=[(0, 9)], largest=[0.25])
+    leak = moved(0, ((0, 9), 0.25))
     assert judge(ROW_SCOPE, probe=facts(leak), **ARRAYS) == []
-    back = Moved(row=0, column=5, runs=[(4, 7)], largest=[0.5])
+    back = moved(5, ((4, 7), 0.5))
     assert judge("data: { attention: { causal: false } }", probe=facts(back), **ARRAYS) == []
     shifted = {**ARRAYS, "targets": TOKENS}
-    back = Moved(row=0, column=5, runs=[(4, 7)], largest=[0.5])
+    back = moved(5, ((4, 7), 0.5))
     assert "DAT622" not in {each.code for each in judge("data: { shift: model }", probe=facts(back), **shifted)}
 
 
@@ -105,10 +146,10 @@ def test_a_target_answers_for_the_column_that_is_promised(
     judge: Judge, shift: str, column: int, found: list[str]
 ) -> None:
     arrays = ARRAYS if shift == "batch" else {**ARRAYS, "targets": TOKENS}
-    seen = facts(answered=[Moved(row=0, column=2, runs=[(column, column + 1)], largest=[0.5])])
+    seen = facts(answered=[moved(2, ((column, column + 1), 0.5))])
     assert [each.code for each in judge(f"data: {{ shift: {shift} }}", probe=seen, **arrays)] == found
     assert judge("data: {}", probe=seen, **ARRAYS) == []  # nothing is promised
-    spread = facts(answered=[Moved(row=0, column=2, runs=[(0, 4)], largest=[0.5])])
+    spread = facts(answered=[moved(2, ((0, 4), 0.5))])
     assert judge(f"data: {{ shift: {shift} }}", probe=spread, **arrays) == []
 
 
@@ -131,7 +172,7 @@ data: {{ attention: {{ window: {} }} }}
     ("layers", "window", "found"), [(1, 3, ["DAT626"]), (1, 4, []), (2, 2, ["DAT626"]), (3, 2, [])]
 )
 def test_a_window_reaches_so_far_in_every_layer(judge: Judge, layers: int, window: int, found: list[str]) -> None:
-    far = Moved(row=0, column=0, runs=[(0, 4)], largest=[0.5])
+    far = moved(0, ((0, 4), 0.5))
     assert [each.code for each in judge(WINDOW.format(layers, window), probe=facts(far), **ARRAYS)] == found
 
 
@@ -163,12 +204,12 @@ def test_layers_of_attention_keep_their_window_or_do_not(judge: Judge, window: i
 
 
 def test_the_farthest_loss_is_named(judge: Judge) -> None:
-    far = Moved(row=0, column=0, runs=[(0, 2), (3, 4)], largest=[0.5, 1e-20])
+    far = moved(0, ((0, 2), 0.5), ((3, 4), 1e-20))
     (one,) = judge(WINDOW.format(2, 2), probe=facts(far), **ARRAYS)
     assert "moves the loss of column 3" in one.message and "2 layers with a window of 2 reach 2" in one.message
     assert one.found == "1e-20" and one.key == "data.attention.window"
     alone = {name: array for name, array in ARRAYS.items() if name not in ("segment_ids", "positions")}
-    row = Moved(row=0, column=2, runs=[(2, 10)], largest=[0.5])
+    row = moved(2, ((2, 10), 0.5))
     assert [each.code for each in judge(WINDOW.format(1, 2), probe=facts(row), **alone)] == ["DAT626"]
     assert judge("data: { attention: { window: 2 } }", probe=facts(row), **alone) == []
 

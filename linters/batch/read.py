@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.model import format_bytes
+from .safetensors import read_arrays
 
 if TYPE_CHECKING:
     import numpy
@@ -43,7 +44,8 @@ def read_batch(path: str | Path) -> dict[str, numpy.ndarray]:
 
 def write_batch(path: Path, arrays: Mapping[str, numpy.ndarray]) -> None:
     """A .npz of the arrays of numbers among these."""
-    _numpy(path).savez(path, **{name: array for name, array in arrays.items() if not array.dtype.hasobject})
+    plain = {name: array.view(array.dtype.str) for name, array in arrays.items() if not array.dtype.hasobject}
+    _numpy(path).savez(path, **plain)
 
 
 def _npz(path: Path, file: IO[bytes]) -> dict[str, numpy.ndarray]:
@@ -71,7 +73,12 @@ def _npy(path: Path, name: str, member: IO[bytes], size: int, form: Any) -> nump
     try:
         version = form.read_magic(member)
         reader = form.read_array_header_1_0 if version == (1, 0) else form.read_array_header_2_0
-        shape, fortran, dtype = reader(member)
+        try:
+            shape, fortran, dtype = reader(member)
+        except ValueError as error:
+            if "malformed node" in str(error):  # it goes on with the address of an object
+                raise ValueError("its header holds more than plain values") from error
+            raise
         if dtype.hasobject:
             raise _error(
                 path, f"{name} holds Python objects, which are not read", "save arrays of numbers; objects run code"
@@ -91,18 +98,18 @@ def _npy(path: Path, name: str, member: IO[bytes], size: int, form: Any) -> nump
 
 
 def _safetensors(path: Path) -> dict[str, numpy.ndarray]:
-    numpy = _numpy(path)
+    _numpy(path)
     try:
-        from safetensors import SafetensorError, safe_open
-    except ImportError as error:
-        raise _error(path, "the package safetensors is missing", _NEEDS) from error
-    try:
-        if path.stat().st_size > MAX_BYTES:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
             raise _error(path, f"is larger than {format_bytes(MAX_BYTES)}", "give one batch a file")
-        with safe_open(path, framework="numpy") as file:
-            return {name: numpy.asarray(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, TypeError, ValueError, OSError) as error:
-        raise _error(path, f"is no readable .safetensors file: {error}", "write it again") from error
+        return read_arrays(path, size)
+    except OSError as error:
+        raise _error(path, f"cannot be read: {error.strerror or error}", "name a .npz or .safetensors file") from error
+    except ContractLintError as error:
+        if error.location is not None:
+            raise
+        raise _error(path, f"is no readable .safetensors file: {error.message}", "write it again") from error
 
 
 def _numpy(path: Path) -> Any:

@@ -10,11 +10,13 @@ import struct
 import zipfile
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.linters.batch import read
-from contract_lint.linters.batch.read import read_batch
+from contract_lint.linters.batch.read import read_batch, write_batch
+from contract_lint.linters.batch.safetensors import dtype_name
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
@@ -44,6 +46,49 @@ def test_safetensors(tmp_path: Path) -> None:
     save_file(arrays, path)
     found = read_batch(path)
     assert set(found) == set(arrays) and all(np.array_equal(found[name], array) for name, array in arrays.items())
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_narrow_floats_are_read_as_what_they_are(tmp_path: Path, dtype: str) -> None:
+    """Every number there is, against another implementation."""
+    narrow = np.dtype(getattr(ml_dtypes, dtype))
+    bits = np.arange(1 << 8 * narrow.itemsize, dtype=f"u{narrow.itemsize}")
+    wanted = bits.view(narrow).reshape(2, -1)
+    path = tmp_path / "batch.safetensors"
+    save_file({"loss_mask": wanted}, path)
+    found = read_batch(path)["loss_mask"]
+    assert found.dtype == np.float32 and dtype_name(found) == dtype
+    assert np.array_equal(found, wanted.astype(np.float32), equal_nan=True)
+    write_batch(tmp_path / "b.npz", {"loss_mask": found})
+    assert np.array_equal(read_batch(tmp_path / "b.npz")["loss_mask"], found, equal_nan=True)
+
+
+def _tensors(header: str, data: bytes = b"") -> bytes:
+    return struct.pack("<Q", len(header)) + header.encode() + data
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (_tensors('{"a": {"dtype": "F8_E8M0", "shape": [2], "data_offsets": [0, 2]}}', b"ab"), "which is not read"),
+        (_tensors('{"a": {"dtype": "I8", "shape": [2], "data_offsets": [0, 2]}, "a": 1}', b"ab"), "stands there twice"),
+        (
+            _tensors(
+                '{"a": {"dtype": "I8", "shape": [2], "data_offsets": [0, 2]},'
+                ' "b": {"dtype": "I8", "shape": [2], "data_offsets": [0, 2]}}',
+                b"ab",
+            ),
+            "b: its bytes begin at 0, those before end at 2",
+        ),
+        (_tensors('{"a": {"dtype": "I8", "shape": [3], "data_offsets": [0, 3]}}', b"ab"), "its bytes end at 3"),
+    ],
+)
+def test_safetensors_that_are_not_read(tmp_path: Path, file: bytes, said: str) -> None:
+    path = tmp_path / "batch.safetensors"
+    path.write_bytes(file)
+    with pytest.raises(ContractLintError, match=said) as caught:
+        read_batch(path)
+    assert caught.value.location is not None and caught.value.location.path == path.as_posix()
 
 
 class Runs:
@@ -87,7 +132,7 @@ def _header(shape: str) -> bytes:
         (_header("(1000000000000,)") + b"\0" * 64, "promises 4,000,000,000,000 B"),
         (_header("(-1,)"), "is no array"),
         (_header("(1, 2"), "is no array"),
-        (_header("__import__('os').abort()"), "is no array"),
+        (_header("__import__('os').abort()"), "is no array: its header holds more than plain values"),
         (b"\x93NUMPY\x09\x00", "is no array"),
         (b"", "is no array"),
     ],

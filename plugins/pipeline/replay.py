@@ -23,6 +23,8 @@ from .selection import require_known, selected
 from .targets import require_jax
 
 MODULE = "contract_lint.runtime.data.replay"
+_NO_PROOF = {"DAT711", "DAT714"}
+"""Records of other data, and records that leave out what they are places in."""
 LOADER_HELP = "name the function that opens your data: --loader my_pkg.data:open, or data.loader in a contract"
 
 
@@ -42,8 +44,8 @@ def replay(
 ) -> Report:
     """Findings on two positions: the last record of each file.
 
-    Where they are of other data nothing is opened: what they give would prove nothing. Raises ContractLintError for
-    wrong usage, unreadable input, and whatever the loader raises.
+    Where they are of other data, or do not say of which, nothing is opened: what they give would prove nothing.
+    Raises ContractLintError for wrong usage, unreadable input, and whatever the loader raises.
     """
     require_known([*select, *ignore])
     loaded = readable(contract)
@@ -51,7 +53,7 @@ def replay(
     manifest = promised_manifest(loaded) if loaded is not None else None
     evidence = DataEvidence(positions=positions, loaded=loaded, manifest=manifest)
     found = judge_data(evidence)
-    if not any(finding.code == "DAT711" for finding in found):
+    if not any(finding.code in _NO_PROOF for finding in found):
         replayed = _replayed(_request(loaded, loader, positions, batches), loaded, python, timeout, say)
         evidence = replace(evidence, replayed=replayed)
         found = judge_data(evidence)

@@ -46,7 +46,8 @@ def opened(entry: Callable[..., Any], args: Mapping[str, Any], cursor: Any) -> t
     try:
         iterator.set_state(state)
     except Exception as error:  # whatever a loader raises for a state it does not know
-        raise Refused(" ".join(str(error).split())[:LONGEST] or type(error).__name__) from error
+        said = " ".join(str(error).split())[:LONGEST]
+        raise Refused(": ".join(filter(None, (type(error).__name__, said)))) from error
     return iterator, loader
 
 

@@ -43,7 +43,8 @@ def check(evidence: DataEvidence) -> Iterable[Finding]:
     if not frozen:
         return
     record, field, said, wanted, there = frozen[0]
-    later = f"; so do {len(frozen) - 1} later records" if len(frozen) > 1 else ""
+    more = len(frozen) - 1
+    later = f"; so do{'es' * (more == 1)} {_of(more, 'later record')}" if more else ""
     yield evidence.finding(
         RULE,
         record,
@@ -67,12 +68,16 @@ def _frozen(before: Progress, now: Progress, per_step: int | None) -> tuple[Prog
         tokens = b["tokens"] - a["tokens"]
         wanted = f"{steps * per_step:,}" if per_step is not None else "more than 0"
         if tokens <= 0 or (per_step is not None and tokens != steps * per_step):
-            said = f"{steps:,} steps but {tokens:,} tokens since the record before (expected {wanted})"
+            said = f"{_of(steps, 'step')} but {_of(tokens, 'token')} since the record before (expected {wanted})"
             return now, "tokens", said, wanted, f"{tokens:,}"
     if a.get("cursor") is not None and a.get("cursor") == b.get("cursor"):
-        said = f"{steps:,} steps, and the cursor is where it was"
+        said = f"{_of(steps, 'step')}, and the cursor is where it was"
         return now, "cursor", said, "another cursor", str(b["cursor"])
     return None
+
+
+def _of(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 RULE = Rule(

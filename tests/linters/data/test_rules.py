@@ -218,7 +218,7 @@ FREE = CONTRACT.replace("tokens_per_step: 4", "")
         ),
         ((400, 800, 1000), (1, 2, 3), CONTRACT, "step 300: 100 steps but 200 tokens"),
         ((400, 800, 1200), (1, 2, 2), CONTRACT, "step 300: 100 steps, and the cursor is where it was"),
-        ((400, 400, 400), (1, 2, 3), FREE, "(expected more than 0); so do 1 later records"),
+        ((400, 400, 400), (1, 2, 3), FREE, "(expected more than 0); so does 1 later record"),
     ],
 )
 def test_a_frozen_cursor(tmp_path: Path, tokens: Any, cursors: Any, contract: str, said: str) -> None:

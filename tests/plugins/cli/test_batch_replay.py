@@ -31,6 +31,26 @@ def plain(cursor, seed=3):
     for start in range(cursor["next_index"], 100, 4):
         yield {"tokens": order[start : start + 4]}
 
+class Kept:
+    def __init__(self):
+        self.at = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.at += 1
+        return {"tokens": np.full(4, self.at)}
+
+    def get_state(self):
+        return {"next_index": self.at}
+
+    def set_state(self, state):
+        self.at = state["next_index"]
+
+def kept():
+    return Kept()
+
 def broken(cursor):
     raise OSError("no such disk")
 """
@@ -67,6 +87,19 @@ def test_another_identity_is_refused_before_anything_is_opened(cli: Run, here: P
     assert done.returncode == 1 and "seed is 4, and was 3 where the cursor was saved" in done.stdout
 
 
+def test_records_that_leave_something_out_prove_nothing(cli: Run, here: Path) -> None:
+    (here / "less.json").write_text(json.dumps({name: value for name, value in WHOLE.items() if name != "prefetch"}))
+    done = cli("batch", "replay", "a.json", "less.json", "--loader", "none:none", "--format", "json")
+    assert done.returncode == 1 and _codes(done) == ["DAT714"], done.stderr
+
+
+def test_a_cursor_of_another_kind(cli: Run, here: Path) -> None:
+    (here / "other.json").write_text(json.dumps({**WHOLE, "cursor": {"offset": 20}}))
+    done = cli("batch", "replay", "a.json", "other.json", "--loader", "loaders:kept", "--format", "json")
+    (found,) = json.loads(done.stdout)["findings"]
+    assert found["code"] == "DAT711" and found["message"].endswith("the cursor of other.json: KeyError: 'next_index'")
+
+
 def test_a_plain_cursor(cli: Run, here: Path) -> None:
     done = cli("batch", "replay", "a.json", "behind.json", "--loader", "loaders:plain")
     assert done.returncode == 1 and "it is 1 behind, and reads 1 again" in done.stdout, done.stderr
@@ -87,7 +120,7 @@ def test_wrong_usage(cli: Run, here: Path, arguments: tuple[str, ...], said: str
 
 def test_what_the_loader_raises_is_said(cli: Run, here: Path) -> None:
     done = cli("batch", "replay", "a.json", "a.json", "--loader", "loaders:broken")
-    assert done.returncode == 2 and "no such disk" in done.stderr and "loaders.py:18" in done.stderr
+    assert done.returncode == 2 and "no such disk" in done.stderr and "loaders.py:38" in done.stderr
 
 
 HOSTILE = """

@@ -8,7 +8,9 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from .base import Section
 
-Role = Literal["tokens", "targets", "segment_ids", "positions", "loss_mask", "loss_weights", "lengths"]
+Role = Literal[
+    "tokens", "targets", "segment_ids", "positions", "loss_mask", "loss_weights", "lengths", "attention_mask"
+]
 ROLE_NAMES: dict[Role, tuple[str, ...]] = {
     "tokens": ("tokens", "inputs", "input_ids", "input_tokens", "decoder_input_tokens"),
     "targets": ("targets", "labels", "target_ids", "decoder_target_tokens"),
@@ -17,6 +19,7 @@ ROLE_NAMES: dict[Role, tuple[str, ...]] = {
     "loss_mask": ("loss_mask", "target_mask", "mask"),
     "loss_weights": ("loss_weights", "weights", "decoder_loss_weights"),
     "lengths": ("lengths", "length", "sequence_lengths"),
+    "attention_mask": ("attention_mask",),
 }
 """What arrays are called in JAX code; the first name of a role that a batch has counts, unless a contract says."""
 
@@ -63,7 +66,11 @@ class FieldSection(Section):
         description="Sizes or names; a name stands for one size in all fields (batch, sequence: the contract's own).",
     )
     dtype: FieldDtype | None = Field(default=None, description="As numpy spells it; bytes, str: a record of text.")
-    range: Range | None = Field(default=None, description="Least and greatest value, both allowed.")
+    range: Range | None = Field(
+        default=None,
+        description="Least and greatest value, both allowed. Of targets without a mask: a least one below 0 is the id "
+        "of those that the loss does not count.",
+    )
 
 
 class StageSection(Section):

@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.model import ROLE_NAMES, DataSection, PackingSection, Role
+from .padding import documents_of_mask, text_of_padding
 
 if TYPE_CHECKING:
     import numpy
 
 ROLES: tuple[Role, ...] = get_args(Role)
 _WEIGHTS: tuple[Role, ...] = ("loss_mask", "loss_weights")
+_FOR_EACH_TOKEN: tuple[Role, ...] = ("segment_ids", "positions", "attention_mask", *_WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +58,58 @@ class Batch:
         """The array of a role; None where there is none, or where it has not the shape of the tokens.
 
         Lengths have the shape of the rows. A rule on shapes says what does not fit; others would only repeat it."""
+        if self.holds_both and role == "targets":
+            tokens = self.arrays[self.roles["tokens"]]
+            return tokens[:, 1:] if tokens.dtype.kind in "iu" else None
         name = self.roles.get(role)
         if name is None:
             return None
         array = self.arrays[name]
-        if array.dtype.kind not in ("iufb" if role in _WEIGHTS else "iu"):
+        if array.dtype.kind not in ("iufb" if role in (*_WEIGHTS, "attention_mask") else "iu"):
             return None
         shape = self.shape
+        if self.holds_both and role == "tokens":
+            return array[:, :-1]
         if role == "lengths":
             return array if shape is not None and array.shape == shape[:1] else None
         return array if shape is not None and array.shape == shape else None
 
     def name(self, role: Role) -> str:
         """What the array of a role is called."""
+        if self.holds_both and role == "targets":
+            return f"{self.roles['tokens']}[:, 1:]"
         return self.roles.get(role, role)
 
     @cached_property
+    def holds_both(self) -> bool:
+        """Whether the tokens are inputs and targets in one: a column more than every other array, and no targets.
+
+        The step cuts them, so the targets of what it is given are the tokens from the second on."""
+        tokens = self.arrays[self.roles["tokens"]] if "tokens" in self.roles else None
+        if tokens is None or tokens.ndim != 2 or tokens.shape[1] < 2 or "targets" in self.roles:
+            return False
+        others = {self.arrays[name].shape for role, name in self.roles.items() if role in _FOR_EACH_TOKEN}
+        return others == {(tokens.shape[0], tokens.shape[1] - 1)}
+
+    @property
+    def shift(self) -> Literal["batch", "model"] | None:
+        """Who moves the targets on, seen from the arrays of this batch: `data.shift`, unless one array holds both."""
+        return "batch" if self.holds_both else self.data.shift
+
+    @cached_property
     def shape(self) -> tuple[int, int] | None:
-        """[rows, columns] of the tokens; of the targets or segments where there are no tokens."""
+        """[rows, columns] of the tokens that go in; of the targets or segments where there are no tokens."""
         for role in ("tokens", "targets", "segment_ids", "positions"):
             name = self.roles.get(role)
             if name is not None and self.arrays[name].ndim == 2:
                 rows, columns = self.arrays[name].shape
-                return rows, columns
+                return rows, columns - self.holds_both
         return None
 
     @cached_property
     def segments(self) -> numpy.ndarray | None:
         """[rows, columns]: the document of each token, 0 for padding. From segment ids; else one document a row, from
-        lengths or from the padding at its end; None where none of these is known."""
+        lengths, from the attention's mask or from the padding at its ends; None where none of these is known."""
         import numpy
 
         ids = self.get("segment_ids")
@@ -98,15 +123,24 @@ class Batch:
         lengths = self.get("lengths")
         if lengths is not None:
             return (columns < lengths[:, None]).astype(numpy.int64)
+        if self.documents_by_mask is not None:
+            return self.documents_by_mask
         tokens, pad = self.get("tokens"), self.pad_id
         if tokens is None or pad is None:
             return None
-        return (columns < _used(tokens == pad, keep=int(pad == self.eos_id))[:, None]).astype(numpy.int64)
+        return text_of_padding(tokens == pad, keep=int(pad == self.eos_id))
+
+    @cached_property
+    def documents_by_mask(self) -> numpy.ndarray | None:
+        """[rows, columns]: what the attention's mask says of documents and padding; None where it does not."""
+        mask = self.get("attention_mask")
+        return None if mask is None else documents_of_mask(mask)
 
     @property
     def segments_are_certain(self) -> bool:
         """False where padding could only be told from text by its id."""
-        return self.get("segment_ids") is not None or self.get("lengths") is not None or self.pad_id != self.eos_id
+        said = (self.get("segment_ids"), self.get("lengths"), self.documents_by_mask)
+        return any(each is not None for each in said) or self.pad_id != self.eos_id
 
     @cached_property
     def starts(self) -> numpy.ndarray | None:
@@ -121,13 +155,48 @@ class Batch:
 
     @cached_property
     def counted(self) -> numpy.ndarray | None:
-        """[rows, columns] float64: how much each target counts in the loss (mask times weight); None without either."""
+        """[rows, columns] float64: how much each target counts in the loss (mask times weight; without either, 0 where
+        the target is the id that is not counted); None where nothing says."""
         import numpy
 
-        parts = [array for role in ("loss_mask", "loss_weights") if (array := self.get(role)) is not None]
-        if not parts:
+        parts = [array for role in _WEIGHTS if (array := self.get(role)) is not None]
+        if parts:
+            return numpy.prod([part.astype(numpy.float64) for part in parts], axis=0)
+        targets = self.get("targets")
+        if targets is None or self.ignored_id is None:
             return None
-        return numpy.prod([part.astype(numpy.float64) for part in parts], axis=0)
+        return (targets != self.ignored_id).astype(numpy.float64)
+
+    @cached_property
+    def ignored_id(self) -> int | None:
+        """The id below 0 of targets that are not counted, where no mask says which are: the least value that the
+        contract lets them have; else the only such value in the batch."""
+        import numpy
+
+        targets = self.get("targets")
+        if targets is None or any(role in self.roles for role in _WEIGHTS):
+            return None
+        declared = self.data.batch_fields.get(self.name("targets"))
+        if declared is not None and declared.range is not None:
+            return int(declared.range[0]) if declared.range[0] < 0 else None
+        below = numpy.unique(targets[targets < 0])
+        return int(below[0]) if len(below) == 1 else None
+
+    @property
+    def counted_by(self) -> str:
+        """The array that says which targets count."""
+        return next((self.roles[role] for role in _WEIGHTS if role in self.roles), self.name("targets"))
+
+    def not_counted(self, at: str) -> str:
+        """What that array has to hold where a target does not count: `0 at padding`."""
+        return f"{0 if self.ignored_id is None else self.ignored_id} {at}"
+
+    def counts(self, place: tuple[int, int]) -> str:
+        """What it holds at a place that counts."""
+        targets = self.get("targets")
+        if self.ignored_id is not None and targets is not None:
+            return str(int(targets[place]))
+        return "nothing" if self.counted is None else f"{float(self.counted[place]):g}"
 
     @property
     def packing(self) -> PackingSection:
@@ -158,11 +227,3 @@ class Batch:
             for start, stop in pairwise(edges)
             if start < stop and line[start]
         ]
-
-
-def _used(padding: numpy.ndarray, keep: int) -> numpy.ndarray:
-    """[rows]: columns before the padding at the end; `keep` of it are text (an end that looks like padding)."""
-    import numpy
-
-    trailing = numpy.logical_and.accumulate(padding[:, ::-1], axis=1).sum(axis=1)
-    return padding.shape[1] - numpy.maximum(trailing - keep, 0)

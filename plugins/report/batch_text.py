@@ -13,6 +13,7 @@ from .batch_words import facts, headline, pieces, ranges, visible
 LABELS: dict[Role, str] = {
     "tokens": "token",
     "segment_ids": "segment",
+    "attention_mask": "attended",
     "positions": "position",
     "targets": "target",
     "loss_mask": "loss mask",

@@ -24,7 +24,7 @@ def headline(view: RowView) -> str:
 def facts(view: RowView) -> list[str]:
     """The batch as a whole, a line for each thing that is known."""
     known = view.facts
-    lines = [f"{known.rows:,} rows of {known.columns:,} columns"]
+    lines = [f"{plural(known.rows, 'row')} of {plural(known.columns, 'column')}"]
     if known.padding is not None:
         lines[0] += f", {known.padding:.1%} padding"
     if known.documents is not None:
@@ -35,7 +35,9 @@ def facts(view: RowView) -> list[str]:
             documents += f", {known.cut:,} cut at the end of a row"
         lines.append(documents)
     if known.denominator is not None:
-        lines.append(f"{known.counted:,} targets count; the mean loss is divided by {known.denominator:,g}")
+        count = known.counted or 0
+        said = f"{plural(count, 'target')} count{'s' * (count == 1)}"
+        lines.append(f"{said}; the mean loss is divided by {known.denominator:,g}")
     row = view.row_facts
     said = [f"{row.padding:.1%} padding"] if row.padding else []
     if row.copies:

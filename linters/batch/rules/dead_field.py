@@ -47,7 +47,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
             f"the step {probe.step} takes {name}{as_role}, and nothing it returns depends on it",
             subject=name,
             key=f"{evidence.data.fields_key}.{name}" if name in evidence.data.batch_fields else None,
-            severity="error" if role is not None else "warning",
+            severity="warning" if role in (None, "attention_mask") else "error",
             expected="read by the loss",
             found="dead",
             evidence=(f"read are {', '.join(each for each in probe.fields if each not in probe.dead) or 'none'}",),

@@ -45,10 +45,15 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         return
     # A target is real where the token it stands for is text: the next column of the same document.
     real = numpy.zeros(targets.shape, bool)
-    if evidence.data.shift == "model":
+    if batch.shift == "model":
         real = segments != 0
     else:
         real[:, :-1] = (segments[:, 1:] != 0) & (segments[:, 1:] == segments[:, :-1])
+    tokens = batch.get("tokens")
+    if batch.ignored_id is not None and tokens is not None:
+        # What is not counted has lost its id: the token that it stands for tells.
+        stood_for = tokens if batch.shift == "model" else numpy.roll(tokens, -1, axis=1)
+        targets = numpy.where(counted == 0, stood_for, targets)
     ends = (targets == eos) & real
     lost = ends & (counted == 0)
     if not lost.any() or (promised is None and not lost[ends].all()):
@@ -58,11 +63,11 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         RULE,
         f"{int(lost.sum()):,} of {int(ends.sum()):,} ends of documents among the targets do not count in the loss "
         f"(first: {at(first(lost))}){cause}",
-        subject=batch.name("loss_mask"),
+        subject=batch.counted_by,
         key="data.counted.eos" if promised else None,
         confidence="certain" if batch.segments_are_certain else "likely",
-        expected="1 at the end of every document",
-        found="0",
+        expected=f"{1 if batch.ignored_id is None else eos} at the end of every document",
+        found=batch.not_counted("there"),
         evidence=tuple(rows_of(lost)),
         help="make the mask from lengths or segment ids, not from the value of the target",
         details={"ends": int(ends.sum()), "lost": int(lost.sum()), "first": list(first(lost))},

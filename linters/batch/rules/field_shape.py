@@ -28,8 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ....contracts.finding import Finding
+from ...cut import in_a_line
 from ...rule import Rule
 from ..evidence import BatchEvidence
+from ..safetensors import dtype_name
 
 
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
@@ -41,14 +43,14 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         if array is None:
             continue
         key = f"{evidence.data.fields_key}.{name}"
-        if entry.dtype is not None and array.dtype.name != entry.dtype:
+        if entry.dtype is not None and dtype_name(array) != entry.dtype:
             yield evidence.finding(
                 RULE,
-                f"{name} is {array.dtype.name}, promised is {entry.dtype}",
+                f"{name} is {dtype_name(array)}, promised is {entry.dtype}",
                 subject=f"{name}:dtype",
                 key=f"{key}.dtype",
                 expected=entry.dtype,
-                found=array.dtype.name,
+                found=dtype_name(array),
             )
         if entry.shape is None:
             continue
@@ -74,8 +76,11 @@ def _parts(evidence: BatchEvidence) -> Iterable[Finding]:
     """Arrays known by their names alone: all are [rows, columns] of the tokens, and of numbers."""
     batch = evidence.batch
     if batch.shape is None:
+        yield _unseen(evidence)
         return
     for role, name in batch.roles.items():
+        if role == "attention_mask" or (role == "tokens" and batch.holds_both):
+            continue
         declared = evidence.data.batch_fields.get(name)
         array = batch.arrays[name]
         wanted = batch.shape[:1] if role == "lengths" else batch.shape
@@ -91,11 +96,29 @@ def _parts(evidence: BatchEvidence) -> Iterable[Finding]:
         elif batch.get(role) is None and array.shape == wanted:
             yield evidence.finding(
                 RULE,
-                f"{name} is {array.dtype.name}, and {role.replace('_', ' ')} are whole numbers",
+                f"{name} is {dtype_name(array)}, and {role.replace('_', ' ')} are whole numbers",
                 subject=f"{name}:dtype",
                 expected="an integer dtype",
-                found=array.dtype.name,
+                found=dtype_name(array),
             )
+
+
+def _unseen(evidence: BatchEvidence) -> Finding:
+    """Nothing in the batch is [rows, columns]: no other rule has anything to look at."""
+    batch = evidence.batch
+    known = [f"{name} is {_shape(batch.arrays[name].shape)}" for name in batch.roles.values()]
+    said = f"{in_a_line(known, 8)}: not [rows, columns]" if known else "no array has a name or role that is known"
+    return evidence.finding(
+        RULE,
+        f"nothing was checked but names and numbers: {said}",
+        subject="batch",
+        severity="warning",
+        expected="tokens, targets, segments or positions as [rows, columns]",
+        found=in_a_line([f"{name} {_shape(array.shape)}" for name, array in batch.arrays.items()], 8),
+        help="write one microbatch a file"
+        if known
+        else "say which array is what: data: { fields: { NAME: { role: tokens } } }",
+    )
 
 
 def _shape(dims: Sequence[object]) -> str:

@@ -20,7 +20,8 @@ batch = {"tokens": text[:, :-1], "targets": text[:, 1:]}
 
 ## What stays clean
 Objectives whose targets follow no shift (masked tokens, classes), unless `shift` is promised; targets that the loss
-does not count; the last token of a document.
+does not count; the last token of a document; without a promise, the tokens themselves with -100 among them or as the
+`labels` of `input_ids`, which the models that read these shift.
 
 ## References
 - https://github.com/huggingface/transformers/issues/32944
@@ -34,6 +35,7 @@ from typing import TYPE_CHECKING
 
 from ....contracts.finding import Finding
 from ...rule import Rule
+from ..batch import Batch
 from ..evidence import BatchEvidence, at, first
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
     batch = evidence.batch
     tokens, targets = batch.get("tokens"), batch.get("targets")
-    if tokens is None or targets is None:
+    if tokens is None or targets is None or batch.holds_both:
         return
     promised = {"batch": 1, "model": 0, None: None}[evidence.data.shift]
     wanted = 1 if promised is None else promised
@@ -52,7 +54,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         return
     others = (_Shift(evidence, by) for by in range(_FARTHEST + 1) if by != wanted)
     other = next((each for each in others if each.compared >= _ENOUGH and not each.differ), None)
-    if other is None and promised is None:
+    if promised is None and (other is None or (other.by == 0 and _model_may_shift(batch))):
         return
     found = None if other is None else other.by
     said = (
@@ -77,6 +79,11 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
             "compared": by_shift.compared,
         },
     )
+
+
+def _model_may_shift(batch: Batch) -> bool:
+    """The usual layout of models that shift by themselves: targets that are the tokens, but for an id below 0."""
+    return batch.ignored_id is not None or (batch.name("tokens"), batch.name("targets")) == ("input_ids", "labels")
 
 
 _FARTHEST = 3

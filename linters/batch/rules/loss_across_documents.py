@@ -45,7 +45,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         return
     if evidence.data.counted.across_documents or batch.get("segment_ids") is None:
         return
-    if evidence.data.shift == "model" or evidence.data.attention.scope == "row":
+    if batch.shift == "model" or evidence.data.attention.scope == "row":
         return
     next_begins = numpy.zeros(starts.shape, bool)
     next_begins[:, :-1] = starts[:, 1:] & (segments[:, :-1] != 0)
@@ -60,10 +60,10 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         RULE,
         f"{int(wrong.sum()):,} of {total:,} ends of documents count the first token of the next one (first: "
         f"{at(first(wrong))})",
-        subject=batch.name("loss_mask"),
+        subject=batch.counted_by,
         key="data.counted.across_documents" if evidence.loaded is not None else None,
-        expected="0 at the last token of a document",
-        found=f"{float(counted[first(wrong)]):g}",
+        expected=batch.not_counted("at the last token of a document"),
+        found=batch.counts(first(wrong)),
         evidence=tuple(rows_of(wrong)),
         help="mask the last token of every document",
         details={"count": int(wrong.sum()), "documents": total, "first": list(first(wrong))},

@@ -1,7 +1,8 @@
 """A row, or the whole batch, has no target that counts.
 
 ## What it does
-Sums mask and weights by row and over the batch.
+Sums mask and weights by row and over the batch, without either the targets that are no id below 0. A batch without
+rows or columns is one too.
 
 ## Why is this bad?
 A mean over no target is 0 / 0: one NaN loss, or a gradient of zero that still moves every moment of the optimizer. A
@@ -33,7 +34,17 @@ from ..evidence import BatchEvidence
 
 
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
-    counted = evidence.batch.counted
+    counted, shape = evidence.batch.counted, evidence.batch.shape
+    if shape is not None and 0 in shape:
+        yield evidence.finding(
+            RULE,
+            f"the batch is {shape[0]:,} x {shape[1]:,}: it holds no token, and the mean of its loss is 0 / 0",
+            subject="batch",
+            severity="error",
+            expected="a token",
+            found="none",
+        )
+        return
     if counted is None or not counted.size:
         return
     empty = ~(counted != 0).any(axis=1)
@@ -46,7 +57,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         "no target of the batch counts in the loss: its mean is 0 / 0"
         if whole
         else f"{len(rows):,} of {len(empty):,} rows count nothing in the loss ({in_a_line(map(str, rows), 8)})",
-        subject=evidence.batch.name("loss_mask"),
+        subject=evidence.batch.counted_by,
         severity="error" if whole else "warning",
         expected="a target that counts in every row",
         found="0",

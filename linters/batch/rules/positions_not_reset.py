@@ -68,6 +68,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         said,
         subject=batch.name("positions"),
         key="data.packing.positions",
+        confidence="certain" if batch.segments_are_certain else "likely",
         expected=str(wanted),
         found=str(value),
         evidence=tuple(rows_of(wrong)),

@@ -1,8 +1,8 @@
 """A batch holds ids outside the vocabulary, values outside their declared range, or numbers that are none.
 
 ## What it does
-Checks tokens and counted targets against `data.tokenizer.vocab`, every field against its `range`, and masks and weights
-for NaN, infinity and negative values.
+Checks tokens and counted targets against `data.tokenizer.vocab` (without it, that none is below 0), every field against
+its `range`, and masks and weights for NaN, infinity and negative values.
 
 ## Why is this bad?
 A gather clamps an id that is too large to the last row of the table: no error, wrong embedding. One NaN in a mask makes
@@ -19,7 +19,8 @@ data: { tokenizer: { vocab: 32001 } }
 ```
 
 ## What stays clean
-Targets that the loss does not count, such as the -100 of other frameworks.
+Targets that the loss does not count: by its mask, or -100 and the like. Without a mask that is the least value of the
+targets' declared `range`, if below 0; else the only value below 0 that they have.
 
 ## References
 - https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#out-of-bounds-indexing
@@ -51,7 +52,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         outside = ~((values >= least) & (values <= most))
         if outside.any():
             yield _finding(
-                evidence, name, outside, f"outside {least} to {most}", f"{evidence.data.fields_key}.{name}.range"
+                evidence, name, array, outside, f"outside {least} to {most}", f"{evidence.data.fields_key}.{name}.range"
             )
     for role in ("loss_mask", "loss_weights"):
         values = evidence.batch.get(role)
@@ -59,31 +60,35 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
             continue
         broken = ~numpy.isfinite(values)
         if broken.any():
-            yield _finding(evidence, evidence.batch.name(role), broken, "NaN or infinite", None)
+            yield _finding(evidence, evidence.batch.name(role), values, broken, "NaN or infinite", None)
         elif (values < 0).any():
-            yield _finding(evidence, evidence.batch.name(role), values < 0, "below 0", None)
+            yield _finding(evidence, evidence.batch.name(role), values, values < 0, "below 0", None)
 
 
 def _ids(evidence: BatchEvidence) -> Iterable[Finding]:
-    tokenizer = evidence.data.tokenizer
-    if tokenizer is None:
-        return
+    tokenizer, segments = evidence.data.tokenizer, evidence.batch.segments
     for role in ("tokens", "targets"):
         values = evidence.batch.get(role)
         if values is None:
             continue
-        outside = (values < 0) | (values >= tokenizer.vocab)
+        outside = values < 0
+        if tokenizer is not None:
+            outside |= values >= tokenizer.vocab
+        elif segments is not None:
+            outside &= segments != 0
         if role == "targets" and evidence.batch.counted is not None:
             outside &= evidence.batch.counted != 0
         if outside.any():
-            said = f"outside the vocabulary of {tokenizer.vocab:,}"
-            yield _finding(evidence, evidence.batch.name(role), outside, said, "data.tokenizer.vocab")
+            said = "below 0" if tokenizer is None else f"outside the vocabulary of {tokenizer.vocab:,}"
+            key = None if tokenizer is None else "data.tokenizer.vocab"
+            yield _finding(evidence, evidence.batch.name(role), values, outside, said, key)
 
 
-def _finding(evidence: BatchEvidence, name: str, wrong: numpy.ndarray, said: str, key: str | None) -> Finding:
+def _finding(
+    evidence: BatchEvidence, name: str, array: numpy.ndarray, wrong: numpy.ndarray, said: str, key: str | None
+) -> Finding:
     import numpy
 
-    array = evidence.batch.arrays[name]
     flat = int(wrong.argmax())
     place = [int(index) for index in numpy.unravel_index(flat, wrong.shape)]
     value = array.reshape(-1)[flat].item()

@@ -43,7 +43,10 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         return
     listed = format_key(next(iter(fields.values())).key[:-1])
     roles = {field.role for field in fields.values()}
+    ignored = any(field.role == "targets" and field.range and field.range[0] < 0 for field in fields.values())
     for key, said, wanted in _needs(view):
+        if ignored and "loss_mask" in wanted:
+            continue  # an id below 0 says which targets count
         if not roles & {*wanted, UNKNOWN}:
             names = " or ".join(ROLE_NAMES[cast(Role, role)][0] for role in wanted)
             yield view.finding(
@@ -52,6 +55,9 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
                 f"{said} needs a field {names}, and `{listed}` has none",
                 expected=f"a field with the role {' or '.join(wanted)}",
                 found=", ".join(fields),
+                help="or give the targets a `range` from an id below 0: that id is not counted"
+                if "loss_mask" in wanted
+                else None,
             )
     if view.get("data", "counted", "eos") is True and view.get("data", "tokenizer", "eos_id") is None:
         yield view.finding(

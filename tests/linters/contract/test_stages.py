@@ -44,6 +44,10 @@ def two(gives: str, reads: str) -> str:
         "fields: { tokens: { shape: [batch, 32] }, loss_mask: { shape: [16, sequence] } }",
         "fields: { labels: { range: [-100, 63], dtype: int8 } }\ntokenizer: { vocab: 64 }",
         "shift: model\nstages: [{ kind: tokenise }, { kind: pack }]",
+        "fields: { tokens: { shape: [batch, 33] }, loss_mask: { shape: [batch, sequence] } }",
+        "fields: { tokens: { shape: [16, n] }, mask: { shape: [batch, sequence] } }\nshift: model",
+        "fields: { input_ids: {}, labels: { range: [-100, 63] } }\ntokenizer: { vocab: 64, eos_id: 1 }\n"
+        "counted: { eos: true }",
     ],
 )
 def test_what_agrees_is_left_alone(tmp_path: Path, data: str) -> None:

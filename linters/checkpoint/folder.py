@@ -10,11 +10,13 @@ from pathlib import Path
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.model import format_bytes
+from .hollow import hollow, suspect
 
 MAX_DEPTH = 32
 MAX_FILES = 2_000_000
 MAX_METADATA = 64 * 1024**2
 """Bytes of one file of metadata. 10,000 leaves take about 5 MiB."""
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Folder:
@@ -37,13 +39,22 @@ class Folder:
         return [(name, folder) for name, folder, _ in self._listed("", lenient=True)]
 
     def files(self) -> dict[str, int]:
-        """Every file below it: path -> bytes. Raises ContractLintError for links, pipes and what cannot be read."""
+        """Every file below it: path -> bytes.
+
+        Raises ContractLintError for links, pipes, what cannot be read, and files that are holes with a name.
+        """
         found: dict[str, int] = {}
         for path, size in self._walk("", 0):
             if len(found) >= MAX_FILES:
                 raise self.refused("", f"holds more than {MAX_FILES:,} files", "name one step")
             found[path] = size
         return found
+
+    def size(self, path: str) -> int:
+        """Bytes of one file. Raises ContractLintError as `files`."""
+        info = self._info(path)
+        self._stored(path, info)
+        return info.st_size
 
     def read(self, path: str, most: int = MAX_METADATA) -> bytes:
         """All of one file. Raises ContractLintError where it is larger than `most` or cannot be read."""
@@ -54,9 +65,8 @@ class Folder:
 
     def read_range(self, path: str, offset: int, length: int) -> bytes:
         """Bytes of one file; fewer where it ends before."""
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
-            descriptor = os.open(f"{self._at}/{path}", flags)
+            descriptor = os.open(f"{self._at}/{path}", _FLAGS)
             try:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise self.refused(path, "is no file")
@@ -69,6 +79,22 @@ class Folder:
     def refused(self, path: str, message: str, help: str | None = None) -> ContractLintError:
         """The error that names a place in the folder."""
         return ContractLintError(message, Location(f"{self.shown}/{path}" if path else self.shown), help)
+
+    def _stored(self, path: str, info: os.stat_result) -> None:
+        """Raises ContractLintError for a file of which next to nothing is stored."""
+        if not suspect(info):
+            return
+        try:
+            descriptor = os.open(f"{self._at}/{path}", _FLAGS)
+        except OSError as error:
+            raise self.refused(path, f"cannot be read: {error.strerror or error}") from error
+        try:
+            stored = hollow(descriptor, info)
+        finally:
+            os.close(descriptor)
+        if stored is not None:
+            said = f"is a hole: it has {format_bytes(info.st_size)}, stored are {format_bytes(stored)}"
+            raise self.refused(path, said, "copy it again; if it does hold zeros, cp --sparse=never stores them")
 
     def _info(self, path: str) -> os.stat_result:
         try:
@@ -102,6 +128,8 @@ class Folder:
                         )
                     if not regular and not lenient:
                         raise self.refused(path, "is neither a file nor a folder", "take it out")
+                    if stat.S_ISREG(info.st_mode) and not lenient:
+                        self._stored(path, info)
                     found.append((entry.name, stat.S_ISDIR(info.st_mode), info.st_size))
         except OSError as error:
             raise self.refused(below, f"cannot be read: {error.strerror or error}") from error

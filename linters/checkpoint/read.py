@@ -50,7 +50,7 @@ def _file(path: Path, shown: str) -> Checkpoint:
     if path.suffix != SUFFIX:
         raise ContractLintError("is no .safetensors file", Location(shown), _HELP)
     folder = Folder(path.parent, Path(shown).parent.as_posix())
-    files = {path.name: path.stat().st_size}
+    files = {path.name: folder.size(path.name)}
     item = read_safetensors(folder, files, files)
     return Checkpoint(shown, Step(path.name, None, "committed"), (item,), (), files)
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.linters.checkpoint.evidence import CheckpointEvidence
+from contract_lint.linters.checkpoint.folder import Folder
 from contract_lint.linters.checkpoint.judge import judge_checkpoint
 from contract_lint.linters.checkpoint.read import read_checkpoint
 
@@ -92,13 +93,23 @@ def _socket(path: Path) -> None:
         (lambda root: os.mkfifo(root / "a/2"), "step/a/2: is neither a file nor a folder"),
         (lambda root: _socket(root / "s"), "step/s: is neither a file nor a folder"),
         (lambda root: (root / "a\x1b[2J").mkdir(), "holds a name that cannot be shown: 'a\\x1b[2J'"),
-        (lambda root: os.truncate(root / "_METADATA", 10 * 1024**3), "has 10.00 GiB: metadata has at most 64.00 MiB"),
-        (lambda root: os.truncate(root / "a/.zarray", 10 * 1024**3), "is too large for the metadata of one array"),
+        (
+            lambda root: os.truncate(root / "_METADATA", 10 * 1024**3),
+            "step/_METADATA: is a hole: it has 10.00 GiB, stored are",
+        ),
+        (lambda root: os.truncate(root / "a/1", 1 << 20), "step/a/1: is a hole: it has 1.00 MiB, stored are"),
+        (lambda root: (root / "a/.zarray").write_bytes(b" " * ((1 << 20) + 1)), "is too large for the metadata of one"),
     ],
 )
 def test_what_is_no_plain_small_file(saved: Path, change: Callable[[Path], object], said: str) -> None:
     change(saved)
     assert said in refused(saved)
+
+
+def test_a_large_file_of_metadata_is_not_read(saved: Path) -> None:
+    (saved / "x").write_text("{ }")
+    with pytest.raises(ContractLintError, match="has 3 B: metadata has at most 2 B"):
+        Folder(saved, "step").read("x", most=2)
 
 
 def test_a_folder_without_end(saved: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -138,10 +139,18 @@ def test_files_that_are_none(tmp_path: Path, make: Callable[[Path], object], sai
     assert said in str(error.value)
 
 
-def test_a_large_file_is_not_read(tmp_path: Path) -> None:
-    """Ten gigabytes that are not there: a sparse file costs nothing but to whoever reads it."""
-    size = 10 * 1024**3
-    path = written(tmp_path / "a.safetensors", {"a": entry(0, size, size // 4)})
-    with path.open("r+b") as file:
-        file.truncate(path.stat().st_size + size)
-    assert read_checkpoint(path).arrays["a"].shape == (size // 4,)
+@pytest.mark.parametrize("elements", [1 << 13, 10 << 28])
+def test_a_file_that_was_only_stretched_to_its_length(tmp_path: Path, elements: int) -> None:
+    path = written(tmp_path / "a.safetensors", {"a": entry(0, 4 * elements, elements)})
+    os.truncate(path, path.stat().st_size + 4 * elements)
+    for named in (path, tmp_path):
+        with pytest.raises(ContractLintError, match=r"a\.safetensors: is a hole: it has"):
+            read_checkpoint(named)
+
+
+@pytest.mark.parametrize("part", [0.25, 1])
+def test_zeros_that_are_stored_are_no_hole(tmp_path: Path, part: float) -> None:
+    """Nor are arrays of which some are zeros that a sparse copy left out."""
+    path = written(tmp_path / "a.safetensors", {"a": entry(0, 1 << 16, 1 << 14)}, int(part * (1 << 16)))
+    os.truncate(path, path.stat().st_size + (1 << 16) - int(part * (1 << 16)))
+    assert judge_checkpoint(CheckpointEvidence(read_checkpoint(path))) == []

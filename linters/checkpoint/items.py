@@ -25,7 +25,7 @@ def read_items(folder: Folder, files: Mapping[str, int]) -> tuple[list[Item], li
     """
     declared = step_metadata(folder).get("item_handlers") if STEP_METADATA in files else None
     handlers = {name: str(handler) for name, handler in declared.items()} if isinstance(declared, dict) else {}
-    if is_tree(files, ""):
+    if not handlers.keys() & {path.partition("/")[0] for path in files if "/" in path} and is_tree(files, ""):
         return [read_tree(folder, "", files)], []
     tensors = [path for path in files if path.endswith(SUFFIX) and "/" not in path]
     if tensors:

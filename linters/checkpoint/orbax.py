@@ -34,11 +34,19 @@ _CHUNK = re.compile(r"c(?:[./]\d+)*|\d+(?:[./]\d+)*")
 
 
 def is_tree(files: Mapping[str, int], below: str) -> bool:
-    """Whether a folder of a step holds a tree of arrays."""
+    """Whether a folder of a step holds a tree of arrays itself, not in a folder of its own for an item."""
     start = f"{below}/" if below else ""
     if f"{start}{METADATA}" in files or f"{start}{MANIFEST}" in files:
         return True
-    return any(path.startswith(start) and path.endswith(_ARRAYS) for path in files)
+    arrays = (path[len(start) :].rpartition("/")[0] for path in files if path.startswith(start) and _is_array(path))
+    if f"{start}{_AGGREGATE}" in files:
+        return any(arrays)
+    # One level down alone: what lies deeper is of an item, as is an array in the folder of a tree that is one array.
+    return any(name and "/" not in name and f"{start}{name}/{METADATA}" not in files for name in arrays)
+
+
+def _is_array(path: str) -> bool:
+    return path.endswith(_ARRAYS)
 
 
 def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:

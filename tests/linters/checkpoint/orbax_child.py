@@ -65,6 +65,23 @@ with ocp.CheckpointManager(
         data = ocp.args.JsonSave({"next_index": step})
         manager.save(step, args=ocp.args.Composite(state=ocp.args.StandardSave(train_state), data=data))
 
+# Plain zarr in the items of a step: each array is a folder below the folder of its item.
+for name, version3 in (("items", False), ("items3", True)):
+    handlers = {
+        "state": ocp.PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=version3),
+        "data": ocp.JsonCheckpointHandler(),
+        "rng": ocp.JaxRandomKeyCheckpointHandler(),
+        "mean": ocp.ArrayCheckpointHandler(),
+    }
+    with ocp.CheckpointManager(OUT / name, item_handlers=handlers, item_names=tuple(handlers)) as manager:
+        parts = ocp.args.Composite(
+            state=ocp.args.PyTreeSave(state),
+            data=ocp.args.JsonSave({"next_index": 1}),
+            rng=ocp.args.JaxRandomKeySave(jax.random.key(0)),
+            mean=ocp.args.ArraySave(jnp.ones(3)),
+        )
+        manager.save(1, args=parts)
+
 # A database whose index has several levels.
 store = tensorstore.KvStore.open(
     {"driver": "ocdbt", "base": f"file://{OUT}/tree/", "config": {"max_decoded_node_bytes": 500}}

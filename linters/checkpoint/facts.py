@@ -65,13 +65,19 @@ class Hole:
 class Fault:
     """A file beside the arrays that whoever restores them cannot read. `place`: line and column, where they are known.
 
-    `needed`: every restore of jax arrays reads it; else one that does not say where its arrays go.
+    `needed`: every restore of jax arrays reads it; else one that does not say where its arrays go. `then`: what comes
+    of it, where it is something else.
     """
 
     file: str
     what: str
     place: str = ""
     needed: bool = True
+    then: str = ""
+    kind: str = ""
+    """Tells several of one file apart."""
+    level: Literal["error", "warning", "info"] | None = None
+    """None: an error where it is needed, else a warning."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from .beside import faults_of_written, placed
 from .blosc import blosc_cut
+from .entries import EMPTY, faults_of_entries
 from .facts import Hole, Item, Leaf
 from .folder import Folder
 from .metadata import parse, quoted, wrong
@@ -79,6 +80,7 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
             found += reader.holes(path, array, arrays[name])
         elif not holes:
             found.append(Hole("absent", path, "no array is stored", f"{start}{name}"))
+    faults += faults_of_entries(f"{start}{METADATA}", metadata)
     texts = [leaf.path for leaf in leaves.values() if leaf.kind == "text"]
     if texts and f"{start}{_STRINGS}" not in files:
         found += [Hole("absent", path, f"{_STRINGS} is not there", f"{start}{_STRINGS}") for path in texts]
@@ -119,7 +121,7 @@ def _tree(
             wrong(
                 folder, path, f"the entry {quoted(name)} has keys that are neither of a list (1) nor of a mapping (2)"
             )
-        yield keys, "empty" if skipped or kind == "None" else "text" if kind == "string" else "array"
+        yield keys, "empty" if skipped or kind in EMPTY else "text" if kind == "string" else "array"
 
 
 def _arrays(store: Mapping[str, Extent], version: int) -> dict[str, dict[str, Extent]]:

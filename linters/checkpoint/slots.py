@@ -7,7 +7,7 @@ names the slot (`opt_state/1/0/mu/layers/w` is `layers/w` in `mu`). The longest 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .facts import Leaf
 
@@ -25,11 +25,14 @@ class Slot:
     """Parameters whose entry is declared empty: the optimizer passes them over."""
     paths: dict[str, str] = field(default_factory=dict)
     """Parameter -> path of its entry."""
+    alone: tuple[str, ...] = ()
+    """What else lies among the entries, named as a parameter would be that is not there."""
 
 
 def slots_of(leaves: Mapping[str, Leaf], root: str, parameters: Mapping[str, Leaf]) -> dict[str, Slot]:
     """Slots by name. `parameters`: path below `root` -> leaf."""
     found: dict[str, Slot] = {}
+    roots: dict[str, str] = {}
     below = f"{root}/" if root else None
     trees = _trees(parameters)
     for path, leaf in leaves.items():
@@ -46,9 +49,31 @@ def slots_of(leaves: Mapping[str, Leaf], root: str, parameters: Mapping[str, Lea
         else:
             slot.entries[owner] = leaf
             slot.paths[owner] = path
+            roots[path[: -len(owner) - 1]] = name
     for slot in found.values():
         slot.masked.difference_update(slot.entries)
-    return {name: slot for name, slot in found.items() if slot.entries}
+    alone = _alone(leaves, roots, root.rpartition("/")[2], parameters)
+    return {name: replace(slot, alone=alone.get(name, ())) for name, slot in found.items() if slot.entries}
+
+
+def _alone(
+    leaves: Mapping[str, Leaf], roots: Mapping[str, str], own: str, parameters: Container[str]
+) -> dict[str, tuple[str, ...]]:
+    """Slot -> arrays among its entries that are no parameter's. `roots`: what entries lie below -> its slot.
+
+    A number is none (an average keeps its decay there), nor is what another tree of the step has at the same path: a
+    run may hold parameters in two places. `own` is what such a tree of parameters is called.
+    """
+    found: dict[str, set[str]] = {}
+    elsewhere: set[str] = set()
+    for path, leaf in leaves.items():
+        ends = [at for at, each in enumerate(path) if each == "/"]
+        root = next((path[:at] for at in ends if roots.get(path[:at], own) != own), None)
+        if root is None:
+            elsewhere.update(path[at + 1 :] for at in ends)
+        elif leaf.kind == "array" and leaf.shape != () and path[len(root) + 1 :] not in parameters:
+            found.setdefault(roots[root], set()).add(path[len(root) + 1 :])
+    return {name: tuple(sorted(paths - elsewhere)) for name, paths in found.items()}
 
 
 def _trees(parameters: Iterable[str]) -> dict[str, list[str]]:

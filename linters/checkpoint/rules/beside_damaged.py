@@ -3,7 +3,8 @@
 ## What it does
 Reads the files that Orbax writes beside the arrays of a tree: `array_metadatas/process_N`, which every restore of jax
 arrays reads where it is there, and `_sharding`, which a restore reads that does not say where its arrays go (a
-warning).
+warning). Of the tree (`_METADATA`) each entry is held to itself, to the others and to the types that Orbax has handlers
+for: its name and its keys are the same, no other has them too, and what is skipped is what is empty.
 
 ## Why is this bad?
 All arrays are whole, and the restore ends with an error of a parser of JSON.
@@ -35,7 +36,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
     for item in evidence.checkpoint.items:
         for fault in item.faults:
             place = f":{fault.place}" if fault.place else ""
-            said = (
+            said = fault.then or (
                 "Orbax restores no jax array" if fault.needed else "a restore that names no placement of its own fails"
             )
             help = "bring the file back, or restore another step"
@@ -44,9 +45,9 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             yield evidence.finding(
                 RULE,
                 f"{fault.file}{place}: {fault.what}; {said}",
-                subject=fault.file,
+                subject=f"{fault.file} {fault.kind}".rstrip(),
                 file=fault.file,
-                severity="error" if fault.needed else "warning",
+                severity=fault.level or ("error" if fault.needed else "warning"),
                 expected="a file that Orbax reads",
                 found=fault.what,
                 help=help,

@@ -1,10 +1,11 @@
-"""An optimizer slot does not cover every parameter.
+"""An optimizer slot does not cover every parameter, or has an entry for one that is not there.
 
 ## What it does
 Puts the slots beside the parameters. A leaf outside the parameters whose path ends with a parameter's is its entry in
 a slot: `opt_state/0/mu/layers/w` is `layers/w` in `mu`. Each slot that `optimizer` or `checkpoint.slots` promises -
 without them each that optax keeps in the shapes of the parameters - must have an entry of that shape for every
-parameter that is not `frozen`. Entries that the tree declares empty are masked on purpose.
+parameter that is not `frozen`. The other way round, an array that lies among a slot's entries and has no parameter is
+one that was lost. Entries that the tree declares empty are masked on purpose.
 
 ## Why is this bad?
 Moments that are missing or of another model start from zeros: the first steps after a resume are far too large.
@@ -38,6 +39,11 @@ from ..slots import Slot
 
 
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
+    yield from _uncovered(evidence)
+    yield from _without_a_parameter(evidence)
+
+
+def _uncovered(evidence: CheckpointEvidence) -> Iterable[Finding]:
     for name, same_shape in evidence.expected_slots.items():
         slot = evidence.slots.get(name, Slot(name))
         wanted = {path: leaf for path, leaf in evidence.trained.items() if path not in slot.masked}
@@ -63,6 +69,26 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             help="save the whole optimizer state; name parameters without slots in checkpoint: { frozen: [...] }",
             details={"slot": name, "missing": missing, "other_shape": other},
         )
+
+
+def _without_a_parameter(evidence: CheckpointEvidence) -> Iterable[Finding]:
+    """Entries of slots whose parameter is not saved, and not promised either: of those that are another rule tells."""
+    for name in evidence.expected_slots:
+        slot = evidence.slots.get(name, Slot(name))
+        alone = [path for path in slot.alone if path not in evidence.promised]
+        if alone:
+            verb = "has no parameter" if len(alone) == 1 else "have no parameter"
+            entries = "1 entry" if len(alone) == 1 else f"{len(alone):,} entries"
+            yield evidence.finding(
+                RULE,
+                f"{entries} of the optimizer slot {name} {verb} in the checkpoint (first: {alone[0]})",
+                subject=f"{name} alone",
+                expected=f"a parameter {alone[0]}",
+                found="none",
+                evidence=shown(alone) if len(alone) > 1 else (),
+                help="the parameter is lost, or the slots are of another model: restore another step",
+                details={"slot": name, "alone": alone},
+            )
 
 
 def _differs(evidence: CheckpointEvidence, slot: Slot, path: str) -> bool:

@@ -153,6 +153,48 @@ def test_metadata_that_is_damaged(saved: Path, file: str, text: str, said: str) 
 
 
 @pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("('a',)", {}, None),
+        ("('a',)", {"value_type": "np.ndarray"}, None),
+        ("('a',)", {"value_type": "wibble"}, 'a is of the type "wibble"; Orbax has handlers for jax.Array'),
+        ("('a',)", {"value_type": None}, "a is of the type null; Orbax has handlers"),
+        ("('a',)", {"skip_deserialize": True}, 'a is "jax.Array", and is to be skipped'),
+        ("('a',)", {"value_type": "wibble", "skip_deserialize": True}, 'a is "wibble", and is to be skipped'),
+        ("('b',)", {}, 'the entry "(\'b\',)" has the keys "a"'),
+    ],
+)
+def test_an_entry_of_the_tree_that_contradicts(
+    saved: Path, name: str, change: dict[str, Any], said: str | None
+) -> None:
+    entry = tree(("a",))["tree_metadata"]["('a',)"]
+    entry["value_metadata"] |= change
+    (saved / "_METADATA").write_text(json.dumps(tree() | {"tree_metadata": {name: entry}}))
+    found = [each for each in judge_checkpoint(CheckpointEvidence(read_checkpoint(saved))) if each.code == "CKP616"]
+    assert [each.severity for each in found] == (["error"] if said else [])
+    assert said is None or said in found[0].message
+
+
+def test_two_entries_of_the_same_keys(saved: Path) -> None:
+    whole = tree(("a",))
+    whole["tree_metadata"]["('a', )"] = whole["tree_metadata"]["('a',)"]
+    (saved / "_METADATA").write_text(json.dumps(whole))
+    (found,) = judge_checkpoint(CheckpointEvidence(read_checkpoint(saved)))
+    assert found.code == "CKP616" and "\"('a',)\" and \"('a', )\" have the same keys" in found.message
+
+
+@pytest.mark.parametrize(("skip", "codes"), [(True, []), (False, ["CKP616"])])
+@pytest.mark.parametrize("kind", ["None", "Dict", "List", "Tuple", "NamedTuple"])
+def test_what_is_empty_is_skipped(saved: Path, kind: str, skip: bool, codes: list[str]) -> None:
+    whole = tree(("a",), ("b",))
+    whole["tree_metadata"]["('b',)"]["value_metadata"] |= {"value_type": kind, "skip_deserialize": skip}
+    (saved / "_METADATA").write_text(json.dumps(whole))
+    checkpoint = read_checkpoint(saved)
+    assert [each.code for each in judge_checkpoint(CheckpointEvidence(checkpoint))] == codes
+    assert list(checkpoint.arrays) == ["a"]
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"dtype": "|O"}, "step/a/.zarray: is an array of Python objects, which are not read"),

@@ -195,6 +195,18 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ),
     (
         "CKP607",
+        leaves({"opt_state/0/mu/head": (4,)}),
+        "1 entry of the optimizer slot mu has no parameter in the checkpoint (first: head)",
+        leaves({"opt_state/0/mu/decay": (), "other/params/head": (4,)}),
+    ),
+    (
+        "CKP607",
+        leaves({"opt_state/0/mu/head": (4,)}),
+        "(first: head)",
+        leaves({"opt_state/0/mu/head": (4,), "more/params/head": (4,)}),
+    ),
+    (
+        "CKP607",
         {"section": "{ slots: { trace: parameters } }"},
         "slot trace covers 0 of 2",
         {"section": "{ slots: {} }"},

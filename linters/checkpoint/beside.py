@@ -1,7 +1,9 @@
 """What Orbax writes beside the arrays of a tree, and reads first when it restores them: how each was written
 (`array_metadatas/process_N`), and how each lay on the devices (`_sharding`).
 
-A step of before 2024 has neither, and one whose folders were copied by hand may lack them: it restores without.
+A step of before 2024 has neither, and one whose folders were copied by hand may lack them. Without the first it
+restores; without the second StandardCheckpointer restores it too, PyTreeCheckpointer where the restore names the
+placements.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, TypeGuard
 
 from ...contracts.errors import ContractLintError
@@ -22,6 +24,11 @@ PLACED = "_sharding"
 _PROCESS = re.compile(r"process_\d+")
 _ONE_DEVICE = "SingleDeviceSharding"
 _MESH = "NamedSharding"
+_AXIS_TYPES = ("AxisType.Auto", "AxisType.Explicit", "AxisType.Manual")
+"""Of jax; another is no type that Orbax finds."""
+_GONE = "StandardCheckpointer restores the tree, PyTreeCheckpointer where the restore names the placements"
+_SOME = 3
+"""Arrays that a message names."""
 
 
 def faults_of_written(folder: Folder, start: str, files: Iterable[str]) -> Iterator[Fault]:
@@ -33,14 +40,27 @@ def faults_of_written(folder: Folder, start: str, files: Iterable[str]) -> Itera
             yield fault
 
 
-def placed(folder: Folder, start: str, files: Iterable[str]) -> tuple[dict[str, Placed], Fault | None]:
-    """Name of an array -> how it lay on the devices that saved it, where that is said; and why nothing is."""
+def placed(
+    folder: Folder, start: str, files: Iterable[str], needed: Collection[str] = ()
+) -> tuple[dict[str, Placed], Fault | None]:
+    """Name of an array -> how it lay on the devices that saved it, where that is said; and why nothing is.
+
+    `needed`: the arrays of jax, of which Orbax notes each.
+    """
     path, found = f"{start}{PLACED}", dict[str, Placed]()
     if path not in files:
-        return found, None
+        return found, Fault(path, "is not there", needed=False, then=_GONE, level="info") if needed else None
 
     def read(folder: Folder, path: str) -> None:
-        found.update(_placed(folder, path))
+        names = set[str]()
+        for name, place in _placed(folder, path):
+            names.add(name)
+            if place is not None:
+                found[name] = place
+        absent = sorted({*needed} - names)
+        if absent:
+            more = f" and {len(absent) - _SOME:,} more" if len(absent) > _SOME else ""
+            wrong(folder, path, f"does not say where {', '.join(absent[:_SOME])}{more} lay")
 
     return found, _fault(folder, path, read, needed=False)
 
@@ -69,7 +89,7 @@ def _written(folder: Folder, path: str) -> None:
             sizes(folder, path, name, value.get(name))
 
 
-def _placed(folder: Folder, path: str) -> Iterator[tuple[str, Placed]]:
+def _placed(folder: Folder, path: str) -> Iterator[tuple[str, Placed | None]]:
     """Raises ContractLintError for what Orbax cannot read."""
     known: dict[str, Placed | None] = {}
     for name, text in parse(folder, path, folder.read(path)).items():
@@ -82,9 +102,7 @@ def _placed(folder: Folder, path: str) -> Iterator[tuple[str, Placed]]:
         # Arrays that lie alike have the same text.
         if text not in known:
             known[text] = _placement(folder, path, array, text)
-        value = known[text]
-        if value is not None:
-            yield array, value
+        yield array, known[text]
 
 
 def _placement(folder: Folder, path: str, array: str, text: str) -> Placed | None:
@@ -101,6 +119,10 @@ def _placement(folder: Folder, path: str, array: str, text: str) -> Placed | Non
     shape = sizes(folder, path, "shape", value.get("shape"))
     if not _texts(names) or len(names) != len(shape) or not isinstance(spec, list):
         wrong(folder, path, f"the placement of {array} is {quoted(value)}, which names no mesh or no axes")
+    types = value.get("axis_types") or []
+    if not _texts(types) or not {*types} <= {*_AXIS_TYPES} or len(types) not in (0, len(names)):
+        said = f"`axis_types` of {quoted(types)}, and jax has {', '.join(_AXIS_TYPES)}, one for each axis"
+        wrong(folder, path, f"the placement of {array} has {said}")
     parts = [each if isinstance(each, list) else [] if each is None else [each] for each in spec]
     if not all(map(_texts, parts)):
         return None  # left to the compiler

@@ -12,7 +12,8 @@ from typing import Any
 from .facts import Fault
 from .metadata import quoted
 
-_STORED = ("jax.Array", "np.ndarray", "scalar", "string", "placeholder")
+_JAX = "jax.Array"
+_STORED = (_JAX, "np.ndarray", "scalar", "string", "placeholder")
 """Types that Orbax registers a handler for."""
 EMPTY = ("None", "Dict", "List", "Tuple", "NamedTuple")
 """Types of what holds no array."""
@@ -42,6 +43,16 @@ def faults_of_entries(file: str, metadata: Mapping[str, Any]) -> Iterator[Fault]
         what, then = wrongs[0]
         more = f" (so it is with {len(wrongs) - 1:,} more)" if len(wrongs) > 1 else ""
         yield Fault(file, f"{what}{more}", then=then, kind=kind)
+
+
+def jax_arrays(metadata: Mapping[str, Any]) -> list[str]:
+    """The names of the arrays that were on devices when they were saved."""
+    entries = metadata.get("tree_metadata", {}).values()
+    return [
+        ".".join(str(key["key"]) for key in entry["key_metadata"])
+        for entry in entries
+        if entry["value_metadata"]["value_type"] == _JAX and not entry["value_metadata"]["skip_deserialize"]
+    ]
 
 
 def _type(value: Mapping[str, Any]) -> tuple[str, str, str] | None:

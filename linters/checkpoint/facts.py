@@ -53,9 +53,10 @@ class Hole:
     """Elements of a leaf that no shard holds, that two hold, or whose shard is cut. `where` is a file.
 
     `unstored`: no shard holds them, and none need: they read as the fill value, as do those of a shard that is lost.
+    `outside`: a shard holds what the leaf has no element for.
     """
 
-    kind: Literal["absent", "twice", "cut", "unstored"]
+    kind: Literal["absent", "twice", "cut", "unstored", "outside"]
     leaf: str
     what: str
     where: str

@@ -13,7 +13,7 @@ from typing import Any
 
 from .beside import faults_of_written, placed
 from .blosc import blosc_cut
-from .entries import EMPTY, faults_of_entries
+from .entries import EMPTY, faults_of_entries, jax_arrays
 from .facts import Hole, Item, Leaf
 from .folder import Folder
 from .metadata import parse, quoted, wrong
@@ -63,10 +63,11 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
     found = list(holes)
     if not metadata and f"{start}{_AGGREGATE}" not in files:
         found.append(Hole("absent", "", f"{METADATA} is not there, which names its leaves", f"{start}{METADATA}"))
-    lay, fault = placed(folder, start, files)
+    tree = list(_tree(folder, start, metadata, arrays))
+    lay, fault = placed(folder, start, files, jax_arrays(metadata))
     faults = [*faults_of_written(folder, start, files), *([fault] if fault is not None else [])]
     named: set[str] = set()
-    for keys, kind in _tree(folder, start, metadata, arrays):
+    for keys, kind in tree:
         path, name = "/".join(keys), ".".join(keys)
         named.add(name)
         if kind != "array":
@@ -134,11 +135,12 @@ def _arrays(store: Mapping[str, Extent], version: int) -> dict[str, dict[str, Ex
         if key.endswith(described)
     }
     for key, extent in store.items():
-        at = key.find("/")
-        while at >= 0:
-            if key[:at] in found and _CHUNK.fullmatch(key, at + 1):
-                found[key[:at]][key[at + 1 :]] = extent
-            at = key.find("/", at + 1)
+        # An array may be called as a chunk of another is: what lies in it is its own.
+        at = key.rfind("/")
+        while at >= 0 and key[:at] not in found:
+            at = key.rfind("/", 0, at)
+        if at >= 0 and _CHUNK.fullmatch(key, at + 1):
+            found[key[:at]][key[at + 1 :]] = extent
     return found
 
 
@@ -173,6 +175,12 @@ class _Reader:
             what = f"{missing:,} of {missing + len(stored):,} chunks are not stored (first: {first})"
             # Chunks that hold only the fill value need not be stored, unless the tree says that they are.
             found.append(Hole("absent" if self.dense or array.dense else "unstored", leaf, what, self.start))
+        outside = array.outside(stored)
+        if outside:
+            grid = " x ".join(map(str, array.grid)) or "1"
+            more = f"; so are {len(outside) - 1:,} more" if len(outside) > 1 else ""
+            what = f"chunk {outside[0]} is stored and lies outside of the grid of {grid}{more}"
+            found.append(Hole("outside", leaf, what, self.start))
         for key in stored:
             why = chunks[key].missing(self.files) or self._short(array, chunks[key])
             if why is not None:

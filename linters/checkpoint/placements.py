@@ -37,13 +37,17 @@ def promised_placements(evidence: CheckpointEvidence) -> list[PromisedPlacement]
 
 
 def other_mesh(evidence: CheckpointEvidence) -> tuple[dict[str, int], list[dict[str, int]]] | None:
-    """The mesh that most promised arrays were saved on and those of the contract; None where it is one of them."""
+    """The mesh that most parameters were saved on and those of the contract; None where it is one of them.
+
+    Where no parameter's is known, that of most arrays.
+    """
     contract = evidence.contract
     if contract is None:
         return None
     sections = [contract.mesh, *(contract.mesh_for(each.target) for each in contract.targets)]
     meshes = [_sizes(each) for each in sections if each is not None]
-    saved = [dict(leaf.placed.mesh) for leaf in evidence.parameters.values() if leaf.placed is not None]
+    both = evidence.parameters, evidence.checkpoint.arrays
+    saved = next(filter(None, ([dict(each.placed.mesh) for each in of.values() if each.placed] for of in both)), [])
     if not meshes or not saved:
         return None
     usual = max(saved, key=saved.count)

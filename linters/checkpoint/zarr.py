@@ -70,6 +70,10 @@ class ZarrArray:
         # Among one place more than there are chunks, one is empty: a grid may be larger than what can be counted.
         return missing, next(key for key in map(self.key, map(self._place, range(len(there) + 1))) if key not in there)
 
+    def outside(self, stored: Collection[str]) -> list[str]:
+        """Stored chunks that lie at no place of the grid."""
+        return sorted(key for key in stored if not self._in_grid(key))
+
     def _place(self, number: int) -> tuple[int, ...]:
         """The place of the grid with this number, the last dimension first."""
         place: list[int] = []

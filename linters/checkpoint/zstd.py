@@ -10,6 +10,7 @@ from collections.abc import Callable
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _DICTIONARY = (0, 1, 2, 4)
 _CONTENT = (0, 2, 4, 8)
+_RESERVED = 8
 _MOST_BLOCKS = 4096
 """Blocks hold up to 128 KiB; of larger frames only the first half GiB is followed."""
 
@@ -23,6 +24,8 @@ def zstd_cut(read: Callable[[int, int], bytes], size: int, needed: int | None) -
     if len(head) < 6 or not head.startswith(_MAGIC):
         return "is no Zstandard frame"
     descriptor = head[4]
+    if descriptor & _RESERVED:
+        return "is no Zstandard frame that can be read: the reserved bit of its header is set"
     single = descriptor >> 5 & 1
     content = _CONTENT[descriptor >> 6] or single
     place = 5 + (not single) + _DICTIONARY[descriptor & 3] + content

@@ -3,8 +3,9 @@
 ## What it does
 Reads the files that Orbax writes beside the arrays of a tree: `array_metadatas/process_N`, which every restore of jax
 arrays reads where it is there, and `_sharding`, which a restore reads that does not say where its arrays go (a
-warning). Of the tree (`_METADATA`) each entry is held to itself, to the others and to the types that Orbax has handlers
-for: its name and its keys are the same, no other has them too, and what is skipped is what is empty.
+warning; where the file is not there information, since StandardCheckpointer does without). Of the tree (`_METADATA`)
+each entry is held to itself, to the others and to the types that Orbax has handlers for: its name and its keys are the
+same, no other has them too, and what is skipped is what is empty.
 
 ## Why is this bad?
 All arrays are whole, and the restore ends with an error of a parser of JSON.
@@ -41,7 +42,8 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             )
             help = "bring the file back, or restore another step"
             if not fault.needed:
-                help = "bring the file back, or give the restore its placements; without the file it may go on too"
+                help = "bring the file back, or give the restore its placements"
+                help += "" if fault.level == "info" else "; without the file StandardCheckpointer goes on"
             yield evidence.finding(
                 RULE,
                 f"{fault.file}{place}: {fault.what}; {said}",

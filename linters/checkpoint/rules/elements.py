@@ -1,12 +1,12 @@
 """Elements of an array are in no shard, in two, or in one that is cut.
 
 ## What it does
-Compares the grid of chunks that each array is cut in with what is stored: chunks that are missing, files shorter than
-what the index places in them, compressed chunks that end early, late or hold another size, bytes of .safetensors files
-that belong to none or to two tensors, files that are missing by the names of the others
-(`model-00001-of-00002.safetensors`). A step or file without any array is none. Reads metadata, never the arrays. Where
-chunks of nothing but the fill value need not be stored, as older versions of Orbax save in zarr 3, what is missing is
-told as information.
+Compares the grid of chunks that each array is cut in with what is stored: chunks that are missing, chunks outside of
+the grid (the shape is another than that which was saved), files shorter than what the index places in them, compressed
+chunks that end early, late or hold another size, bytes of .safetensors files that belong to none or to two tensors,
+files that are missing by the names of the others (`model-00001-of-00002.safetensors`). A step or file without any array
+is none. Reads metadata, never the arrays. Where chunks of nothing but the fill value need not be stored, as older
+versions of Orbax save in zarr 3, what is missing is told as information.
 
 ## Why is this bad?
 A chunk that is missing reads as zeros in most stores, without an error.
@@ -40,11 +40,14 @@ _SAID = {
     "absent": "is not all there",
     "twice": "has elements that are stored twice",
     "cut": "is cut",
+    "outside": "is smaller than what is stored",
     "unstored": "reads in part as the fill value",
 }
-_UNSTORED = (
-    "zeros need not be stored here, and a chunk that is lost looks the same: write digests, and compare with them"
-)
+_HELP = {
+    "unstored": "zeros need not be stored here, and a chunk that is lost looks the same: write digests, and compare "
+    "with them",
+    "outside": "restore another step: the shape was changed after the save, or chunks of another array lie here",
+}
 
 
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
@@ -79,7 +82,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
                 found=kind,
                 severity="info" if kind == "unstored" else "error",
                 evidence=shown([f"{item.named(hole.leaf)}: {hole.what}" for hole in holes]) if len(holes) > 1 else (),
-                help=_UNSTORED if kind == "unstored" else "restore another step, or bring the file back",
+                help=_HELP.get(kind, "restore another step, or bring the file back"),
                 details={"leaves": leaves},
             )
 

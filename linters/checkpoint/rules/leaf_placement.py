@@ -63,7 +63,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             help="restore it with the placements that the contract names, or promise those that are meant",
             details={"leaves": [each.path for each in wrong]},
         )
-    other = other_mesh(evidence) if promised else None
+    other = other_mesh(evidence)
     if other is not None:
         saved, meshes = other
         told = in_a_line([words(each) for each in meshes], _SHOWN)

@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,6 +46,13 @@ CASES = [
     ("_sharding", "", "_sharding:1:1: is no JSON"),
     ("_sharding", "[]", "is a list, not an object"),
     ("_sharding", '{"step": "x"}', None),
+    ("_sharding", "{}", None),
+    ("_sharding", " {}", "_sharding: does not say where opt_state.1.0.count, opt_state.1.0.mu.blocks.0, opt_state.1.0"),
+    ("_sharding", _placement(axis_types=[]), None),
+    ("_sharding", _placement(axis_types=["AxisType.Auto"]), None),
+    ("_sharding", _placement(axis_types=["AxisType.Bogus"]), 'has `axis_types` of ["AxisType.Bogus"], and jax has'),
+    ("_sharding", _placement(axis_types=["AxisType.Auto"] * 2), "one for each axis"),
+    ("_sharding", _placement(axis_types=3), "has `axis_types` of 3, and"),
     ("_sharding", json.dumps({NAME: 3}), "the placement of step is a number, not text"),
     ("_sharding", json.dumps({NAME: "{"}), "the placement of step is no JSON"),
     ("_sharding", json.dumps({NAME: ""}), "the placement of step is no JSON"),
@@ -90,14 +96,22 @@ def test_placements_are_those_that_orbax_saved(made: Path) -> None:
         assert arrays["step"].placed == Placed() and arrays["count"].placed is None
 
 
-@pytest.mark.parametrize("remove", [lambda root: (root / "_sharding").unlink(), lambda root: _no(root)])
-def test_without_them_a_step_is_as_whole(step: Path, remove: Callable[[Path], object]) -> None:
-    remove(step)
+def test_without_them_a_step_is_as_whole(step: Path) -> None:
+    """One restore of two needs `_sharding`; that is said, and nothing is wrong with the step."""
+    shutil.rmtree(step / "array_metadatas")
     assert judge_checkpoint(CheckpointEvidence(read_checkpoint(step))) == []
+    (step / "_sharding").unlink()
+    (found,) = judge_checkpoint(CheckpointEvidence(read_checkpoint(step)))
+    assert (found.code, found.severity) == ("CKP616", "info")
+    assert "_sharding: is not there; StandardCheckpointer restores the tree, PyTreeCheckpointer where" in found.message
 
 
-def _no(root: Path) -> None:
-    shutil.rmtree(root / "array_metadatas")
+def test_of_one_array_the_placement_is_not_said(step: Path) -> None:
+    said = json.loads((step / "_sharding").read_text())
+    (step / "_sharding").write_text(json.dumps({name: each for name, each in said.items() if name != NAME}))
+    (found,) = judge_checkpoint(CheckpointEvidence(read_checkpoint(step)))
+    assert (found.code, found.severity) == ("CKP616", "warning")
+    assert "_sharding: does not say where step lay; a restore that names no placement" in found.message
 
 
 RESTORES = """

@@ -43,7 +43,7 @@ def tree(*paths: tuple[str, ...], **more: Any) -> dict[str, Any]:
     entries = {
         str(path): {
             "key_metadata": [{"key": key, "key_type": 2} for key in path],
-            "value_metadata": {"value_type": "jax.Array", "skip_deserialize": False, "write_shape": [2]},
+            "value_metadata": {"value_type": "np.ndarray", "skip_deserialize": False, "write_shape": [2]},
         }
         for path in paths
     }
@@ -156,10 +156,10 @@ def test_metadata_that_is_damaged(saved: Path, file: str, text: str, said: str) 
     ("name", "change", "said"),
     [
         ("('a',)", {}, None),
-        ("('a',)", {"value_type": "np.ndarray"}, None),
+        ("('a',)", {"value_type": "scalar"}, None),
         ("('a',)", {"value_type": "wibble"}, 'a is of the type "wibble"; Orbax has handlers for jax.Array'),
         ("('a',)", {"value_type": None}, "a is of the type null; Orbax has handlers"),
-        ("('a',)", {"skip_deserialize": True}, 'a is "jax.Array", and is to be skipped'),
+        ("('a',)", {"skip_deserialize": True}, 'a is "np.ndarray", and is to be skipped'),
         ("('a',)", {"value_type": "wibble", "skip_deserialize": True}, 'a is "wibble", and is to be skipped'),
         ("('b',)", {}, 'the entry "(\'b\',)" has the keys "a"'),
     ],
@@ -262,6 +262,20 @@ def test_a_chunk_of_another_size(saved: Path, name: str, frame: Callable[[int], 
     (saved / "a/1").write_bytes(frame(4 * elements))
     (saved / "a/.zarray").write_text(json.dumps(coded | {"dtype": "<f2"}))
     assert [hole.kind for hole in read_checkpoint(saved).items[0].holes] == ["cut", "cut"]
+
+
+def test_a_frame_with_its_reserved_bit(saved: Path) -> None:
+    (saved / "a/.zarray").write_text(json.dumps(ZARR | {"compressor": {"id": "zstd"}}))
+    frame = _zstd(8)
+    for chunk in ("0", "1"):
+        (saved / "a" / chunk).write_bytes(frame)
+    assert read_checkpoint(saved).items[0].holes == ()
+    (saved / "a/1").write_bytes(frame[:4] + bytes([frame[4] | 8]) + frame[5:])
+    (hole,) = read_checkpoint(saved).items[0].holes
+    assert (hole.kind, hole.what) == (
+        "cut",
+        "chunk 1: is no Zstandard frame that can be read: the reserved bit of its header is set",
+    )
 
 
 def shards(part: list[int], deep: int = 1) -> list[dict[str, Any]]:

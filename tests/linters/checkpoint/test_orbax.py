@@ -210,6 +210,36 @@ def test_a_chunk_of_a_folder_is_cut_or_gone(
     assert code == "CKP609" and expected in message and chunk.partition("/")[0].replace(".", "/") in message
 
 
+@pytest.mark.parametrize(
+    ("name", "chunk", "expected"),
+    [
+        ("zarr", "params.embed/2.0", "chunk 2.0 is stored and lies outside of the grid of 2 x 4"),
+        ("zarr", "params.embed/0", "chunk 0 is stored and lies outside of the grid of 2 x 4"),
+        ("zarr", "step/1", "chunk 1 is stored and lies outside of the grid of 1"),
+        ("zarr3", "params.embed/c/1/4", "chunk c/1/4 is stored and lies outside of the grid of 2 x 4"),
+        ("zarr", "params.embed/.1.3.Xa81Kd", None),
+    ],
+)
+def test_a_chunk_outside_of_the_grid(
+    copied: Callable[[str], Path], name: str, chunk: str, expected: str | None
+) -> None:
+    root = copied(name)
+    array = root / chunk.partition("/")[0]
+    shutil.copy(
+        max((path for path in array.rglob("*") if path.is_file() and path.name[0].isdigit()), key=_size), root / chunk
+    )
+    found = said(root)
+    assert [code for code, _ in found] == (["CKP609"] if expected else [])
+    assert expected is None or expected in found[0][1]
+
+
+def test_a_shape_that_was_made_smaller(copied: Callable[[str], Path]) -> None:
+    path = copied("zarr") / "params.embed/.zarray"
+    path.write_text(path.read_text().replace('"shape":[32,8]', '"shape":[16,8]'))
+    messages = [message for _, message in said(path.parent.parent)]
+    assert any("chunk 1.0 is stored and lies outside of the grid of 1 x 4; so are 3 more" in each for each in messages)
+
+
 def test_an_array_that_no_tree_names(copied: Callable[[str], Path]) -> None:
     root = copied("zarr")
     shutil.copytree(root / "params.embed", root / "params.old")

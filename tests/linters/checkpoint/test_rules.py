@@ -225,6 +225,12 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ),
     (
         "CKP609",
+        {"holes": (Hole("outside", "step", "chunk 7.0 is stored and lies outside", "state"),)},
+        "state/step is smaller than what is stored: chunk 7.0",
+        {"holes": ()},
+    ),
+    (
+        "CKP609",
         {"holes": (Hole("unstored", "step", "1 of 1 chunks are not stored", "state/step"),)},
         "state/step reads in part as the fill value",
         {"holes": ()},
@@ -253,6 +259,12 @@ CASES: list[tuple[str, Change, str, Change]] = [
         lay(EMBED, ("fsdp",), mesh={"data": 4, "fsdp": 2}),
         "it was saved on data 4 x fsdp 2, promised is data 2 x fsdp 4",
         lay(EMBED, ("fsdp",), mesh={"one": 1, **MESH}),
+    ),
+    (
+        "CKP617",
+        {**lay(EMBED, mesh={"data": 8}), "section": "{}\nmesh: { axes: { data: 2, fsdp: 4 } }\ntargets: [cpu:8]"},
+        "it was saved on data 8, promised is data 2 x fsdp 4",
+        {**lay(EMBED), "section": "{}\nmesh: { axes: { data: 2, fsdp: 4 } }\ntargets: [cpu:8]"},
     ),
     (
         "CKP617",

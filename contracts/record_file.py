@@ -58,8 +58,26 @@ def parse_record(data: bytes, shown: str) -> Record:
         raise ContractLintError(unfit(error, ("predicate",), FORMS), place, _NO_RECORD) from None
     _paths(record, place)
     if record.as_text() != text:
+        absent = _absent(record.statement(), found)
+        if absent is not None:
+            raise ContractLintError(f"has no `{absent}`, which every record has", place, _NO_RECORD)
         raise ContractLintError("is not written as records are: keys sorted, no blanks", place, _NO_RECORD)
     return record
+
+
+def _absent(whole: Any, found: Any, key: str = "") -> str | None:
+    """The first key that a record has and a text of it has not: what may be left out when it is read is written."""
+    if isinstance(whole, list) and isinstance(found, list):
+        pairs = zip((f"{key}[{number}]" for number in range(len(whole))), whole, found, strict=False)
+        return next((absent for at, a, b in pairs if (absent := _absent(a, b, at)) is not None), None)
+    if not isinstance(whole, dict) or not isinstance(found, dict):
+        return None
+    for name, each in whole.items():
+        at = f"{key}.{name}" if key else name
+        absent = _absent(each, found[name], at) if name in found else at
+        if absent is not None:
+            return absent
+    return None
 
 
 def _predicate(found: Any, place: Location) -> dict[str, Any]:

@@ -30,7 +30,9 @@ def read_items(folder: Folder, files: Mapping[str, int]) -> tuple[list[Item], li
     tensors = [path for path in files if path.endswith(SUFFIX) and "/" not in path]
     if tensors:
         return [read_safetensors(folder, tensors, files)], []
-    names = sorted({path.partition("/")[0] for path in files if "/" in path})
+    folders = {path.partition("/")[0] for path in files if "/" in path}
+    # What a save left of an item beside the item itself is told as left, and is no item.
+    names = sorted(name for name in folders if TEMPORARY not in name or name.partition(TEMPORARY)[0] not in folders)
     held = {path.partition("/")[0] for path in files if "/" in path and path.rpartition("/")[2] != MARKER}
     absent = sorted(handlers.keys() - held)
     items = [_item(folder, name, files, handlers.get(name)) for name in names if name not in absent]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ...contracts.errors import ContractLintError
@@ -25,7 +26,7 @@ def read_checkpoint(path: str | Path, *, step: int | None = None, commit: Commit
     shown = path.as_posix()
     try:
         if path.is_symlink() and not path.is_dir():
-            raise ContractLintError("is a symbolic link", Location(shown), f"name what it points to: {path.resolve()}")
+            raise ContractLintError("is a symbolic link", Location(shown), _target(path))
         if path.is_file():
             return _file(path, shown)
         if not path.is_dir():
@@ -44,6 +45,13 @@ def read_checkpoint(path: str | Path, *, step: int | None = None, commit: Commit
         raise ContractLintError("holds no step of a checkpoint", Location(shown), _HELP)
     chosen = _chosen(root, steps, step)
     return _step(root, root.below(chosen.folder), chosen, steps)
+
+
+def _target(link: Path) -> str:
+    end = os.path.realpath(link)
+    if os.path.islink(end):
+        return "it leads back to itself: name a folder or a file"
+    return f"name what it points to: {end}"
 
 
 def _file(path: Path, shown: str) -> Checkpoint:

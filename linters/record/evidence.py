@@ -18,7 +18,8 @@ class Recomputed:
     `files`: path -> what is there, None where nothing is. `contract`: the digest of what the contract's file says now,
     `programs`: target and step -> the program, `devices`: target -> what each capture of it was made on, `data`:
     manifest -> root; all only where they could be worked out. `metrics` and `verdicts`: unchanged file -> what it says
-    now, None where it is no such file. `root`: what paths are shown below.
+    now, None where it is no such file. `added`: folder of a checkpoint -> files there that the record does not
+    bind. `root`: what paths are shown below.
     """
 
     files: Mapping[str, FileDigest | None] = field(default_factory=dict)
@@ -27,6 +28,7 @@ class Recomputed:
     devices: Mapping[str, Sequence[DeviceState]] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
     root: str = ""
+    added: Mapping[str, Sequence[str]] = field(default_factory=dict)
     metrics: Mapping[str, Mapping[str, Metric] | None] = field(default_factory=dict)
     verdicts: Mapping[str, VerdictState | None] = field(default_factory=dict)
 

@@ -89,10 +89,13 @@ def plot(metrics: tuple[str, ...], name: str | None, db: str | None, cache_dir: 
     mean."""
     from ..pipeline.record.history import history
     from ..report.history_html import history_html
-    from .output import note, write
+    from ..report.printable import plural
+    from .output import folded, note, write
 
     found = history(cache_dir=_cache_dir(cache_dir), database=db, name=name)
     write(history_html(found.rows, metrics), output)
+    if output:
+        click.echo(folded(f"{output}: {plural(len(found.rows), 'record')}"), err=True)
     for each in found.unread:
         note(f"not read: {each}")
 

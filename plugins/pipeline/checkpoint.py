@@ -83,8 +83,10 @@ def _observed(checkpoint: Checkpoint, section: CheckpointSection | None) -> Obse
 def _contract(path: str) -> LoadedContract:
     loaded = load_contract(path).readable()
     if loaded.contract is None:
-        said = f"has {len(loaded.findings)} error{'s' * (len(loaded.findings) != 1)}; nothing can be held to it"
-        raise ContractLintError(said, Location(loaded.path), f"see them with: contract-lint check {loaded.path}")
+        first, more = loaded.findings[0], len(loaded.findings) - 1
+        also = f", and {more} more error{'s' * (more != 1)}" if more else ""
+        said = f"nothing can be held to this contract: {first.message}{also}"
+        raise ContractLintError(said, first.location or Location(loaded.path), first.help)
     if loaded.contract.checkpoint is None:
         said = "has no section `checkpoint`, so it promises nothing of one"
         help = "write one (`checkpoint: {}` will do), or leave --contract out: see docs/checkpoints.md"

@@ -49,6 +49,9 @@ def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
     left = len(found.rows) - len(rows)
     older = f", {left:,} older: --last {len(found.rows)} lists all" if left else ""
     told = f"{plural(len(rows), 'record')}{older}; seconds of a step: {', '.join(times)}"
+    if not wide:
+        hidden = ("targets", "rules", "p90") if width >= NARROW else ("made", "kind", "targets", "rules", "p90")
+        told += f"; not shown below {WIDE} columns: {', '.join(hidden)} (--format json has them)"
     return to_text(["", table], width, color, Text(told))
 
 

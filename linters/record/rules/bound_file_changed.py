@@ -1,7 +1,8 @@
-"""A file that a record binds is gone, or is not what it was.
+"""A file that a record binds is gone, is not what it was, or has a new one beside it.
 
 ## What it does
 Looks for every file that the record names, below the folder that the record is about, and compares size and sha256.
+In the folder of a checkpoint there may be no other file: its root is the digest of all of them.
 
 ## Why is this bad?
 The numbers in the record are those of the other file: a configuration that was edited since, metrics that a later run
@@ -54,6 +55,17 @@ def check(evidence: RecordEvidence) -> Iterable[Finding]:
             found="no file" if now is None else f"{now.bytes:,} B" if resized else now.sha256,
             help="put back what the record was made from, or make a new record",
         )
+    for folder, paths in evidence.recomputed.added.items():
+        for path in paths:
+            yield evidence.finding(
+                RULE,
+                f"the checkpoint {folder} has a file that was not in it when the record was written",
+                subject=path,
+                location=evidence.place(path),
+                expected="no file",
+                found="a file",
+                help="take it away if it is not of the checkpoint, or make a new record",
+            )
 
 
 RULE = Rule(

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -176,4 +177,6 @@ def _removed(unfinished: Path) -> None:
     if unfinished.is_dir():
         shutil.rmtree(unfinished, ignore_errors=True)
     else:
-        unfinished.unlink(missing_ok=True)
+        # Where it could not be made, it cannot be removed; why is told by what failed first.
+        with suppress(OSError):
+            unfinished.unlink()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,6 +11,7 @@ from ....contracts.errors import ContractLintError
 from ....contracts.load import load_contract
 from ....contracts.record import DeviceState, FileDigest, Metric, Record
 from ....hlo_tools.capture import Capture, read_capture
+from ....linters.checkpoint.folder import Folder
 from ....linters.record.evidence import Recomputed
 from ....linters.record.files import digest_below, size_below
 from .build import device_of, programs
@@ -50,6 +51,7 @@ def recompute(record: Record, root: Path, tell: Callable[[str], None], note: Cal
         devices=devices,
         data=_data(record, root, whole),
         root=_shown_root(root),
+        added=_added(record, root, files),
         metrics=_said_by(root, whole, (metric.source for metric in record.metrics.values()), metrics),
         verdicts=_said_by(root, whole, (verdict.source for verdict in record.verdicts), verdict_in),
     )
@@ -94,6 +96,20 @@ def _captures(record: Record, root: Path, whole: set[str]) -> list[Capture]:
         inside = [path for path in (file.path for file in record.files) if path.startswith(f"{folder}/")]
         if f"{folder}/manifest.json" in whole and all(path in whole for path in inside):
             found.append(read_capture(root / folder))
+    return found
+
+
+def _added(record: Record, root: Path, files: Mapping[str, FileDigest | None]) -> dict[str, list[str]]:
+    """Files in the folder of a checkpoint that the record does not bind, and so its root not."""
+    found: dict[str, list[str]] = {}
+    for folder in sorted({each.folder for each in record.checkpoints}):
+        # A bound file that was opened there tells that nothing on the way is a link, and that it lies below the root.
+        if not any(now is not None and path.startswith(f"{folder}/") for path, now in files.items()):
+            continue
+        inside = (f"{folder}/{name}" for name in Folder(root / folder, folder).files())
+        more = sorted(path for path in inside if path not in files)
+        if more:
+            found[folder] = more
     return found
 
 

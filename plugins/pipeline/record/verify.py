@@ -91,7 +91,7 @@ def name_of(shown: str, record: Record | None, digest: str) -> str:
 
 def _taken(record: Record) -> tuple[str, ...]:
     """What no file that a record binds tells, and so nobody held against anything."""
-    taken = ["author", "environment", "date", *(("conclusion",) if record.conclusion is not None else ())]
+    taken = ["tool", "author", "environment", "date", *(("conclusion",) if record.conclusion is not None else ())]
     if record.source.commit is not None:
         taken.insert(0, f"source (commit {short(record.source.commit)}{', dirty' if record.source.dirty else ''})")
     own = [name for name, each in record.metrics.items() if each.source is None]

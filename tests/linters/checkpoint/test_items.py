@@ -92,6 +92,17 @@ def test_the_item_that_is_another_kind_of_store(tmp_path: Path) -> None:
     assert said(path) == []
 
 
+def test_what_a_save_left_of_an_item_is_not_counted(tmp_path: Path) -> None:
+    path = step(tmp_path / "1")
+    whole = read_checkpoint(path)
+    shutil.copytree(path / "state", path / "state.orbax-checkpoint-tmp-7")
+    assert read_checkpoint(path).arrays.keys() == whole.arrays.keys()
+    (message,) = said(path)
+    assert "state.orbax-checkpoint-tmp-7" in message
+    shutil.rmtree(path / "state")  # now it is all there is of it
+    assert any("state" in message for message in said(path)) and read_checkpoint(path).absent_items == ("state",)
+
+
 @pytest.mark.parametrize("name", ["items", "items3"])
 def test_items_in_plain_zarr_by_orbax(made: Path, name: str, tmp_path: Path) -> None:
     checkpoint = read_checkpoint(made / name)

@@ -67,6 +67,7 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ("EXP602", {"files_now": WHOLE | {"run/1/d": None}}, "a bound file is not there", {"files_now": WHOLE}),
     ("EXP602", {"files_now": WHOLE | {"run/1/d": CUT}}, "1 B then, 0 B now", {"files_now": WHOLE}),
     ("EXP602", {"files_now": WHOLE | {"run/1/d": FLIPPED}}, "a bound file has another content", {"files_now": WHOLE}),
+    ("EXP602", {"added": {"run/1": ["run/1/e"]}}, "the checkpoint run/1 has a file that was not in it", {"added": {}}),
     ("EXP603", {"contract": SECTION}, "the digest of the section name", {}),
     ("EXP603", {"checkpoints": [ROOT]}, "the digest of the checkpoint run/1", {}),
     ("EXP603", {"says": "0" * 64}, "the digest of what c.contract.yaml says", {"says": SAME}),
@@ -182,6 +183,7 @@ def judged(change: Change) -> list[Finding]:
     change = dict(change)
     now, says, programs = (change.pop(name, None) for name in ("files_now", "says", "programs_now"))
     results = {name: change.pop(f"{name}_now", {}) for name in ("metrics", "verdicts", "devices", "data")}
+    results["added"] = change.pop("added", {})
     promised, called = (change.pop(name, None) for name in ("promised", "called"))
     record = small(**change)
     recomputed = Recomputed(WHOLE if now is None else now, says, programs=programs or {}, **results)

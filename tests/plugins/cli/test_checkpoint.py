@@ -157,3 +157,25 @@ def test_a_difference_is_told_by_its_leaf(cli: Run, run: Path, columns: int) -> 
     assert {(each["kind"], each["what"]) for each in found["changes"]} >= {("shape", "params/w")}
     assert "values were not compared" in cli("checkpoint", "diff", "run/100", "run/100", "--no-values").stdout
     assert cli("checkpoint", "diff", "run/100", "none").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "words", [("check", "loop"), ("digests", "loop"), ("diff", "run", "loop"), ("convert", "loop", "o")]
+)
+def test_a_link_to_itself_is_told(cli: Run, run: Path, words: tuple[str, ...]) -> None:
+    (run.parent / "loop").symlink_to("loop")
+    done = cli("checkpoint", *words)
+    assert done.returncode == 2 and "loop: is a symbolic link" in done.stderr and "back to itself" in done.stderr
+    (run.parent / "loop").unlink()
+    (run.parent / "loop").symlink_to(run)
+    assert cli("checkpoint", *words).returncode == 0
+
+
+def test_what_is_wrong_in_a_contract_is_said_at_once(cli: Run, run: Path) -> None:
+    (run.parent / "c.yaml").write_text(HEAD.replace("step:", "stepp:") + "checkpoint: {}\n")
+    done = cli("checkpoint", "check", "run", "--contract", "c.yaml")
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2 and "nothing can be held to this contract: the contract has no `step`" in said, said
+    assert said.startswith("error: c.yaml:1:1: ") and "and 1 more error help: add `step`" in said, said
+    (run.parent / "c.yaml").write_text(HEAD + "checkpoint: {}\n")
+    assert cli("checkpoint", "check", "run", "--contract", "c.yaml").returncode == 0

@@ -149,6 +149,13 @@ def test_nothing_is_replaced_and_nothing_left_half_done(
     for out in ("there", "link.safetensors", "a.safetensors"):
         done = cli("checkpoint", "convert", "a.safetensors", out)
         assert done.returncode == 2 and f"{out}: is there already" in done.stderr
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    for out in ("file/out", "file/out.safetensors", "loop/out", "loop/out.safetensors"):
+        done = cli("checkpoint", "convert", "a.safetensors", out)
+        assert (done.returncode, f"{out}: cannot be written" in done.stderr) == (2, True), done.stderr
+    (tmp_path / "file").unlink()
+    (tmp_path / "loop").unlink()
     done = cli("checkpoint", "convert", "a.safetensors", "no/where")
     assert done.returncode == 2 and "no/where: cannot be written" in done.stderr
     saved(tmp_path / "four.safetensors", {"x": ("F4", [2])})

@@ -50,8 +50,12 @@ def test_all_records_are_listed_with_percentiles_and_the_rules_they_break(cli: R
             done = cli(*arguments, env={"COLUMNS": str(columns)})
             assert done.returncode == 0 and max(map(len, done.stdout.splitlines())) <= columns, done.stdout
         said = cli("history", env={"COLUMNS": str(columns)}).stdout
-        assert all(f" {name}" in said.splitlines()[2] for name in ("loss", "mean", "p50", "p99")), said
+        headings = next(line for line in said.splitlines() if line.startswith("record "))
+        assert all(f" {name}" in headings for name in ("loss", "mean", "p50", "p99")), said
         assert "…" not in said, said
+        hidden = {"made", "kind", "targets", "rules", "p90"} - set(headings.split())
+        listed = " ".join(said.split("\n\n")[0].split()).partition("columns: ")[2].partition(" (")[0]
+        assert set(listed.split(", ")) - {""} == hidden, said
     assert len(rows(cli("history", "list", "--name", "sma*", "--format", "json"))) == 2
     assert len(rows(cli("history", "list", "--last", "1", "--format", "json"))) == 1
 
@@ -196,6 +200,8 @@ class Tags(HTMLParser):
 
 
 def test_the_page_loads_nothing_and_escapes(cli: Run, project: Path) -> None:
+    done = cli("history", "plot", "--output", "h.html")
+    assert done.returncode == 0 and "h.html: 3 records" in done.stderr
     text = cli("history", "plot").stdout
     tags = Tags()
     tags.feed(text)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.record import FileDigest, canonical, sha256
 from contract_lint.contracts.record_file import parse_record
 from contract_lint.plugins.pipeline.record.verify import verify_record
@@ -73,6 +74,15 @@ def test_a_record_verifies_and_one_flipped_byte_in_any_file_is_named(cli: Run, p
         (found,) = json.loads(done.stdout)["findings"]
         assert (done.returncode, found["code"], found["path"]) == (1, "EXP601", f"out/{made.name}")
         made.write_bytes(whole)
+    for name in ("run/1/zz", "run/1/below/zz"):
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text("")
+        done = cli("record", "verify", str(made), "--format", "json")
+        (found,) = json.loads(done.stdout)["findings"]
+        assert (done.returncode, found["code"], found["path"]) == (1, "EXP602", name)
+        (project / name).unlink()
+    (project / "run/2").mkdir()  # beside the step, and not of it
+    assert cli("record", "verify", str(made)).returncode == 0
     (project / "run/1/more").unlink()
     done = cli("record", "verify", str(made))
     assert done.returncode == 1 and "run/1/more: a bound file is not there" in " ".join(done.stdout.split())
@@ -100,6 +110,7 @@ def test_an_edited_record_with_a_new_name_is_held_against_what_it_binds(
     made = create(cli, project, "--report", "report.json", "--fail-on", "never")
     said = cli("record", "verify", str(made))
     assert said.returncode == 0 and "not compared, taken as written: source (commit " in said.stderr
+    assert ", tool, author," in " ".join(said.stderr.split())
     monkeypatch.chdir(project)
     for edit, code in EDITS:
         statement = json.loads(made.read_text())
@@ -109,6 +120,15 @@ def test_an_edited_record_with_a_new_name_is_held_against_what_it_binds(
         report = verify_record(f"small.{sha256(text)}.record.json", root=str(project))
         found = {each.code for each in report.findings if each.severity == "error"}
         assert (code in found) if code else not found, (code, report.findings)
+    for key in ("devices", "conclusion"):
+        statement = json.loads(made.read_text())
+        statement["predicate"].pop(key, None)
+        text = canonical(statement) + "\n"
+        if key == "conclusion":  # may be left out
+            assert parse_record(text.encode(), "r").conclusion is None
+        else:
+            with pytest.raises(ContractLintError, match=rf"has no `predicate\.{key}`"):
+                parse_record(text.encode(), "r")
     statement = json.loads(made.read_text())
     statement["predicate"]["verdicts"] = []
     text = canonical(statement) + "\n"

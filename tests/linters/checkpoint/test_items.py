@@ -40,7 +40,7 @@ HANDLERS = {
 
 
 def tree(folder: Path, version: int = 2) -> None:
-    """A tree of one array, as Orbax leaves it in plain zarr."""
+    """A tree of one numpy array, as Orbax leaves it in plain zarr: it lay on no device."""
     array = folder / "params.w"
     array.mkdir(parents=True)
     name, chunk, metadata = (".zarray", "0", ZARRAY) if version == 2 else ("zarr.json", "c/0", ZARR_JSON)
@@ -48,7 +48,7 @@ def tree(folder: Path, version: int = 2) -> None:
     (array / chunk).parent.mkdir(exist_ok=True)
     (array / chunk).write_bytes(bytes(8))
     keys = [{"key": "params", "key_type": 2}, {"key": "w", "key_type": 2}]
-    entry = {"key_metadata": keys, "value_metadata": {"value_type": "jax.Array", "skip_deserialize": False}}
+    entry = {"key_metadata": keys, "value_metadata": {"value_type": "np.ndarray", "skip_deserialize": False}}
     said: Mapping[str, Any] = {"tree_metadata": {"('params', 'w')": entry}, "use_zarr3": version == 3}
     (folder / "_METADATA").write_text(json.dumps(said))
 

@@ -41,6 +41,28 @@ class LeafChange:
     values: ValueStatistics | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class NotStored:
+    """Elements of one leaf that no chunk holds on one side; they were read as the fill value where values were."""
+
+    side: Literal["a", "b"]
+    path: str
+    what: str
+
+
+def not_stored(a: Checkpoint, b: Checkpoint, changes: Iterable[LeafChange]) -> Iterator[NotStored]:
+    """What is compared and was never there: chunks that should be stored, and those that need not be where it shows."""
+    apart = {change.path for change in changes if change.kind == "values"}
+    sides: tuple[tuple[Literal["a", "b"], Checkpoint], ...] = (("a", a), ("b", b))
+    for side, checkpoint in sides:
+        trees = _trees(checkpoint)
+        for item in trees:
+            for hole in item.holes:
+                path = _path(item, hole.leaf, trees)
+                if hole.leaf and (hole.kind == "absent" or (hole.kind == "unstored" and path in apart)):
+                    yield NotStored(side, path, hole.what)
+
+
 def difference(
     a: Checkpoint, b: Checkpoint, *, values: bool, on_progress: Callable[[str], None] | None = None
 ) -> Iterator[LeafChange]:
@@ -98,13 +120,21 @@ def statistics(a: Iterable[numpy.ndarray], b: Iterable[numpy.ndarray]) -> ValueS
 
 def _leaves(checkpoint: Checkpoint) -> dict[str, tuple[Item, Leaf]]:
     """Leaves by path; the name of an item is left out where there is but one tree."""
-    trees = [item for item in checkpoint.items if item.leaves]
+    trees = _trees(checkpoint)
     return {
-        path if len(trees) == 1 else item.named(path): (item, leaf)
+        _path(item, path, trees): (item, leaf)
         for item in trees
         for path, leaf in item.leaves.items()
         if leaf.kind != "empty"
     }
+
+
+def _trees(checkpoint: Checkpoint) -> list[Item]:
+    return [item for item in checkpoint.items if item.leaves]
+
+
+def _path(item: Item, path: str, trees: list[Item]) -> str:
+    return path if len(trees) == 1 else item.named(path)
 
 
 def _described(leaf: Leaf) -> str:

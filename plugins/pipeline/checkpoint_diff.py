@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...linters.checkpoint.difference import LeafChange, difference
+from ...linters.checkpoint.difference import LeafChange, NotStored, difference, not_stored
 from ...linters.checkpoint.read import read_checkpoint
 
 _SAID = {"shape": "in shape", "dtype": "in dtype", "values": "in values"}
@@ -14,20 +14,22 @@ _SAID = {"shape": "in shape", "dtype": "in dtype", "values": "in values"}
 
 @dataclass(frozen=True, slots=True)
 class CheckpointDiff:
-    """What B holds otherwise than A. `values` says whether contents were compared."""
+    """What B holds otherwise than A. `values` says whether contents were compared, `holes` what was not there to be."""
 
     a: str
     b: str
     values: bool
     changes: tuple[LeafChange, ...]
+    holes: tuple[NotStored, ...] = ()
 
     @property
     def verdict(self) -> str:
         """`3 leaves differ: 1 added, 2 in values`."""
         if not self.changes:
-            return (
+            same = (
                 "the same leaves, and the same values" if self.values else "the same leaves; values were not compared"
             )
+            return f"{same}; chunks are not stored" if self.holes else same
         kinds = dict.fromkeys(("removed", "added", "shape", "dtype", "values"), 0)
         for change in self.changes:
             kinds[change.kind] += 1
@@ -42,6 +44,7 @@ class CheckpointDiff:
             "b": self.b,
             "verdict": self.verdict,
             "changes": [_change(change) for change in self.changes],
+            "not_stored": [{"side": hole.side, "what": hole.path, "chunks": hole.what} for hole in self.holes],
         }
 
 
@@ -65,4 +68,5 @@ def checkpoint_diff(
 ) -> CheckpointDiff:
     """Raises ContractLintError for a checkpoint that cannot be read."""
     one, other = read_checkpoint(a), read_checkpoint(b)
-    return CheckpointDiff(a, b, values, tuple(difference(one, other, values=values, on_progress=on_progress)))
+    changes = tuple(difference(one, other, values=values, on_progress=on_progress))
+    return CheckpointDiff(a, b, values, changes, tuple(not_stored(one, other, changes)))

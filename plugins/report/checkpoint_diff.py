@@ -14,7 +14,12 @@ def text(diff: CheckpointDiff, width: int) -> str:
     lines = [sentences(f"{diff.a} and {diff.b}: {diff.verdict}.", width)]
     order = ("removed", "added", "shape", "dtype", "values")
     changes = sorted(diff.changes, key=lambda each: (order.index(each.kind), -_apart(each), each.path))
-    return "\n".join([*lines, *shown((sentences(_line(each), width, "    ") for each in changes), _MOST)]) + "\n"
+    lines += shown((sentences(_line(each), width, "    ") for each in changes), _MOST)
+    read = ", read as the fill value" if diff.values else ""
+    sides = {"a": diff.a, "b": diff.b}
+    holes = (f"not stored {hole.path}: in {sides[hole.side]} {hole.what}{read}" for hole in diff.holes)
+    lines += shown((sentences(each, width, "    ") for each in holes), _MOST)
+    return "\n".join(lines) + "\n"
 
 
 def _apart(change: LeafChange) -> float:

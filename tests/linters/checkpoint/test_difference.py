@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tracemalloc
 from math import prod
@@ -13,6 +14,10 @@ from contract_lint.contracts.errors import ContractLintError
 from contract_lint.linters.checkpoint.difference import LeafChange, difference, statistics
 from contract_lint.linters.checkpoint.read import read_checkpoint
 from contract_lint.linters.checkpoint.values import BLOCK, blocks
+from contract_lint.plugins.pipeline.checkpoint_diff import checkpoint_diff
+from contract_lint.plugins.report.checkpoint_diff import text
+
+from .test_items import tree
 
 save_file = pytest.importorskip("safetensors.numpy").save_file
 
@@ -81,6 +86,25 @@ def test_a_chunk_that_was_swapped_is_found(made: Path, tmp_path: Path) -> None:
     shutil.copy(tmp_path / "zarr/params.embed/0.0", tmp_path / "zarr/params.embed/1.3")
     (change,) = compared(made / "zarr", tmp_path / "zarr")
     assert change.values is not None and (change.path, change.values.different) == ("params/embed", 16 * 2)
+
+
+def test_a_chunk_that_is_not_stored_is_said_beside_what_was_read_for_it(tmp_path: Path) -> None:
+    for name in ("whole", "lost"):
+        tree(tmp_path / name)
+        (tmp_path / name / "_CHECKPOINT_METADATA").write_text("{}")
+        metadata = json.loads((tmp_path / name / "_METADATA").read_text())
+        metadata["store_array_data_equal_to_fill_value"] = True
+        (tmp_path / name / "_METADATA").write_text(json.dumps(metadata))
+    whole, lost = str(tmp_path / "whole"), str(tmp_path / "lost")
+    assert checkpoint_diff(whole, whole).holes == ()
+    (tmp_path / "lost/params.w/0").unlink()
+    for values in (True, False):
+        found = checkpoint_diff(whole, lost, values=values)
+        assert [(hole.side, hole.path) for hole in found.holes] == [("b", "params/w")]
+        said = " ".join(text(found, 80).split())
+        assert f"not stored params/w: in {lost} 1 of 1 chunks are not stored (first: 0)" in said
+        assert (", read as the fill value" in said) == values and "chunks are not stored." in said
+        assert found.as_json()["not_stored"][0]["side"] == "b"
 
 
 def test_orbax_and_safetensors_side_by_side(made: Path, tmp_path: Path) -> None:

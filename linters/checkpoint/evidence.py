@@ -11,7 +11,7 @@ from ...contracts.data_manifest import DataManifest
 from ...contracts.finding import Finding, Location
 from ...contracts.load import LoadedContract
 from ...contracts.model import CheckpointSection, Contract
-from ...contracts.pattern import path_pattern
+from ...contracts.pattern import PathPattern, path_pattern
 from ..rule import Rule
 from .facts import Checkpoint, Leaf
 from .observations import Observations
@@ -83,7 +83,7 @@ class CheckpointEvidence:
         if self.root in (None, ""):
             return {}
         leaves = {path.removesuffix(_VALUE): leaf for path, leaf in self.checkpoint.leaves.items()}
-        return slots_of(leaves, self.root or "", self.parameters)
+        return slots_of(leaves, self.root or "", {**self.promised, **self.parameters})
 
     @cached_property
     def expected_slots(self) -> dict[str, bool]:
@@ -96,11 +96,13 @@ class CheckpointEvidence:
         """The contract's key that names the slots."""
         return promised_slots(self.contract)[1] or None
 
+    def is_frozen(self, path: str) -> bool:
+        """Whether the contract says that no slot holds this parameter."""
+        return any(each.matches(path) for each in self._frozen)
+
     @cached_property
-    def trained(self) -> dict[str, Leaf]:
-        """The parameters that are not frozen."""
-        frozen = [path_pattern(text) for text in self.section.frozen]
-        return {path: leaf for path, leaf in self.parameters.items() if not any(each.matches(path) for each in frozen)}
+    def _frozen(self) -> list[PathPattern]:
+        return [path_pattern(text) for text in self.section.frozen]
 
     def promised_arrays(self) -> Iterable[tuple[str, Promise, Leaf]]:
         """Every promised array that is there: its path in the step, the promise, the leaf."""

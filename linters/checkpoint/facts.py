@@ -11,7 +11,7 @@ from typing import Literal
 from ...contracts.model.checkpoint import Layout
 from .stored import Extent
 
-LeafKind = Literal["array", "text", "empty"]
+LeafKind = Literal["array", "text", "empty", "placeholder"]
 StepState = Literal["committed", "temporary", "unfinished"]
 MARKER = "commit_success.txt"
 """In each step and item that object storage has committed."""
@@ -31,7 +31,8 @@ class Placed:
 class Leaf:
     """One leaf of the saved tree. `shape` is global, never that of a shard; None where nothing stored tells it.
 
-    `empty` is what a tree holds without an array: None, an empty container, a masked optimizer slot.
+    `empty` is what a tree holds without an array: None, an empty container, a masked optimizer slot; `placeholder` an
+    array that was left out on purpose (`...`), which Orbax names and does not store.
     """
 
     path: str
@@ -56,7 +57,7 @@ class Hole:
     `outside`: a shard holds what the leaf has no element for.
     """
 
-    kind: Literal["absent", "twice", "cut", "unstored", "outside"]
+    kind: Literal["absent", "twice", "cut", "unstored", "outside", "placeholder"]
     leaf: str
     what: str
     where: str
@@ -159,7 +160,7 @@ class Checkpoint:
     @cached_property
     def _saved(self) -> set[str]:
         """Every path that something is saved at or below."""
-        kept = [path for path, leaf in self.leaves.items() if leaf.kind != "empty"]
+        kept = [path for path, leaf in self.leaves.items() if leaf.kind in ("array", "text")]
         # A marker says that something was saved; it is not what was.
         kept += [path for path, size in self.files.items() if size and path.rpartition("/")[2] != MARKER]
         found: set[str] = set()

@@ -14,7 +14,7 @@ from typing import Any
 from .beside import faults_of_written, placed
 from .blosc import blosc_cut
 from .entries import EMPTY, faults_of_entries, jax_arrays
-from .facts import Hole, Item, Leaf
+from .facts import Hole, Item, Leaf, LeafKind
 from .folder import Folder
 from .metadata import parse, quoted, wrong
 from .ocdbt import MANIFEST, read_ocdbt
@@ -27,6 +27,8 @@ _STRINGS = "_strings.json"
 _AGGREGATE = "checkpoint"
 """What held the tree before 2023."""
 _ARRAYS = tuple(f"/{name}" for name in NAMES.values())
+_KINDS: dict[str, LeafKind] = {"string": "text", "placeholder": "placeholder"}
+"""What Orbax calls a leaf that is no array."""
 _FRAMES = {"zstd": zstd_cut, "blosc": blosc_cut}
 """Compressors that write beside the bytes how many there are."""
 _OVERHEAD = 1024
@@ -71,7 +73,9 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
         path, name = "/".join(keys), ".".join(keys)
         named.add(name)
         if kind != "array":
-            leaves[path] = Leaf(path, "text" if kind == "text" else "empty")
+            leaves[path] = Leaf(path, kind)
+            if kind == "placeholder":
+                found.append(Hole(kind, path, "it was saved as a placeholder (`...`)", f"{start}{METADATA}"))
             continue
         array = reader.array(name, arrays.get(name))
         leaves[path] = (
@@ -97,10 +101,11 @@ def parse_metadata(folder: Folder, start: str, files: Mapping[str, int]) -> dict
 
 def _tree(
     folder: Folder, start: str, metadata: Mapping[str, Any], arrays: Iterable[str]
-) -> Iterable[tuple[list[str], str]]:
-    """Each leaf as its keys and what is there: array, text or empty."""
+) -> Iterable[tuple[list[str], LeafKind]]:
+    """Each leaf as its keys and what is there."""
     if not metadata:
-        yield from ((name.split("."), "array") for name in sorted(arrays))
+        for name in sorted(arrays):
+            yield name.split("."), "array"
         return
     path = f"{start}{METADATA}"
     tree = metadata.get("tree_metadata")
@@ -122,7 +127,8 @@ def _tree(
             wrong(
                 folder, path, f"the entry {quoted(name)} has keys that are neither of a list (1) nor of a mapping (2)"
             )
-        yield keys, "empty" if skipped or kind in EMPTY else "text" if kind == "string" else "array"
+        told: LeafKind = "empty" if skipped or kind in EMPTY else _KINDS.get(kind, "array")
+        yield keys, told
 
 
 def _arrays(store: Mapping[str, Extent], version: int) -> dict[str, dict[str, Extent]]:

@@ -11,7 +11,7 @@ from .facts import Checkpoint, Step
 from .folder import Folder
 from .items import read_items
 from .safetensors import SUFFIX, read_safetensors
-from .steps import TEMPORARY, Commit, is_step, judged, leftovers, step_of, steps_in
+from .steps import Commit, is_step, is_temporary, judged, leftovers, step_of, steps_in
 
 _HELP = "name a step, a folder of steps (Orbax), or .safetensors files"
 
@@ -35,7 +35,7 @@ def read_checkpoint(path: str | Path, *, step: int | None = None, commit: Commit
         raise ContractLintError(f"cannot be read: {error.strerror or error}", Location(shown), _HELP) from error
     root = Folder(path.resolve() if path.name in ("", ".", "..") else path, shown)
     names = root.listed()
-    if is_step(names) or TEMPORARY in root.path.name:
+    if is_step(names) or is_temporary(root.path.name):
         if step is not None:
             raise ContractLintError("is one step, not a folder of steps", Location(shown), "leave --step out")
         (found,) = judged([step_of(root)], commit)

@@ -6,7 +6,7 @@ names the slot (`opt_state/1/0/mu/layers/w` is `layers/w` in `mu`). The longest 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from .facts import Leaf
@@ -29,14 +29,14 @@ class Slot:
     """What else lies among the entries, named as a parameter would be that is not there."""
 
 
-def slots_of(leaves: Mapping[str, Leaf], root: str, parameters: Mapping[str, Leaf]) -> dict[str, Slot]:
-    """Slots by name. `parameters`: path below `root` -> leaf."""
+def slots_of(leaves: Mapping[str, Leaf], root: str, parameters: Collection[str]) -> dict[str, Slot]:
+    """Slots by name. `parameters`: their paths below `root`."""
     found: dict[str, Slot] = {}
     roots: dict[str, str] = {}
     below = f"{root}/" if root else None
     trees = _trees(parameters)
     for path, leaf in leaves.items():
-        if leaf.kind == "text" or (below is not None and path.startswith(below)):
+        if leaf.kind in ("text", "placeholder") or (below is not None and path.startswith(below)):
             continue
         # An optimizer that passes over a whole part of the tree has one empty entry for it.
         owner = _owner(path, trees if leaf.kind == "empty" else parameters)

@@ -16,6 +16,8 @@ from .folder import Folder
 from .metadata import parse
 
 TEMPORARY = ".orbax-checkpoint-tmp"
+PARTS = ".partial_save"
+"""What a step is called that is saved in parts, until somebody says that it has them all."""
 STEP_METADATA = "_CHECKPOINT_METADATA"
 PROCESS = "ocdbt.process_"
 """What a process writes until all are merged into one database."""
@@ -33,15 +35,20 @@ def is_step(names: Sequence[tuple[str, bool]]) -> bool:
     )
 
 
+def is_temporary(name: str) -> bool:
+    """Whether Orbax renames a folder of this name once its save has ended."""
+    return TEMPORARY in name or name.endswith(PARTS)
+
+
 def number_of(name: str) -> int | None:
     """`1200`, `checkpoint_1200` or `00001200` as 1200."""
-    match = _NUMBER.fullmatch(name.partition(TEMPORARY)[0])
+    match = _NUMBER.fullmatch(name.partition(TEMPORARY)[0].removesuffix(PARTS))
     return int(match[1]) if match is not None else None
 
 
 def steps_in(root: Folder, names: Sequence[tuple[str, bool]]) -> list[Step]:
     """All steps of a folder, oldest first, temporary ones among them."""
-    named = [(name, folder) for name, folder in names if number_of(name) is not None or TEMPORARY in name]
+    named = [(name, folder) for name, folder in names if number_of(name) is not None or is_temporary(name)]
     found = [step_of(inner) for name, folder in named if (inner := root.below(name)) and folder]
     found.sort(key=lambda step: (-1 if step.number is None else step.number, step.folder))
     return found
@@ -56,6 +63,8 @@ def step_of(folder: Folder) -> Step:
     number = number_of(name)
     if TEMPORARY in name:
         return Step(name, number, "temporary", "its save has not ended: it still has its temporary name", marked)
+    if is_temporary(name):
+        return Step(name, number, "temporary", "it was saved in parts, and nobody has finalized it", marked)
     why = ""
     if not listed:
         why = "it is empty"

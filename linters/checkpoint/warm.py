@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .coverage import coverage_of
 from .evidence import CheckpointEvidence
 
 
@@ -10,12 +11,11 @@ def missing_for_resume(evidence: CheckpointEvidence) -> list[str]:
     parameters, then, where neither is promised, every optimizer state."""
     checkpoint = evidence.checkpoint
     missing = [name for name, path in evidence.section.state.items() if not checkpoint.has(path)]
-    for name in evidence.expected_slots:
-        slot = evidence.slots.get(name)
-        held = set(slot.entries) | slot.masked if slot is not None else set()
-        without = [path for path in evidence.trained if path not in held]
+    trained = sum(not evidence.is_frozen(path) for path in evidence.parameters)
+    for row in coverage_of(evidence).slots:
+        without = [path for path in row.of("missing") if path in evidence.parameters]
         if without:
-            missing.append(f"optimizer slot {name} ({len(without):,} of {len(evidence.trained):,} parameters)")
+            missing.append(f"optimizer slot {row.name} ({len(without):,} of {trained:,} parameters)")
     known = evidence.contract is not None and evidence.contract.optimizer is not None
     if not known and evidence.root is not None and not _other_arrays(evidence):
         missing.append("optimizer state")

@@ -10,6 +10,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.load import LoadedContract, load_contract
 from ...contracts.model import CheckpointSection
+from ...linters.checkpoint.coverage import Coverage, coverage_of
 from ...linters.checkpoint.evidence import CheckpointEvidence, Digests
 from ...linters.checkpoint.facts import Checkpoint
 from ...linters.checkpoint.judge import judge_checkpoint
@@ -46,13 +47,15 @@ def check_checkpoint(
     if digests is not None:
         compared = Digests(digests, read_manifest(digests), _digests(checkpoint, [Path(digests)], on_progress))
     evidence = CheckpointEvidence(checkpoint, loaded, compared, _observed(checkpoint, section))
+    coverage = coverage_of(evidence)
     return report(
         selected(judge_checkpoint(evidence), select, ignore),
         verb=VERB,
         subject=checkpoint.path,
         contracts=(loaded.path,) if loaded is not None else (),
         fail_on=fail_on,
-        proof=_proof(evidence),
+        coverage=coverage if coverage.slots else None,
+        proof=_proof(evidence, coverage),
         proven_with_warnings=True,
     )
 
@@ -94,7 +97,7 @@ def _contract(path: str) -> LoadedContract:
     return loaded
 
 
-def _proof(evidence: CheckpointEvidence) -> str:
+def _proof(evidence: CheckpointEvidence, coverage: Coverage) -> str:
     """What a clean verdict rests on: `complete, contents unverified; step 2 (newest of 3), 24 arrays; slots mu 5/5`."""
     checkpoint = evidence.checkpoint
     contents = f"contents as in {evidence.digests.path}" if evidence.digests is not None else "contents unverified"
@@ -108,10 +111,10 @@ def _proof(evidence: CheckpointEvidence) -> str:
         counts = f"step {checkpoint.step.folder} ({newest} of {len(committed)} committed), {counts}"
     parts.append(counts)
     covered = [
-        f"{name} {len(slot.entries):,}/{len(evidence.parameters):,}"
-        + (f" ({len(slot.masked):,} masked)" if slot.masked else "")
-        for name in evidence.expected_slots
-        if (slot := evidence.slots.get(name)) is not None
+        f"{row.name} {len(row.of('covered')):,}/{len(row.cells):,}"
+        + (f" ({masked:,} masked)" if (masked := len(row.of("masked"))) else "")
+        for row in coverage.slots
+        if row.name in evidence.slots
     ]
     if covered:
         parts.append("slots " + ", ".join(covered))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ...contracts.finding import SEVERITY_RANK, Finding, Location, Severity, sort_key
 
 if TYPE_CHECKING:
+    from ...linters.checkpoint.coverage import Coverage
     from .not_checked import NotChecked
     from .resolved import ResolvedRow
     from .tables import StepTables
@@ -81,6 +82,7 @@ class Report:
     captures: tuple[dict[str, Any], ...] = ()
     tables: tuple[StepTables, ...] = ()
     resolved: tuple[ResolvedRow, ...] = ()
+    coverage: Coverage | None = None
     sources: int = 0
     excerpts: Mapping[Location, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

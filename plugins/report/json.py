@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report
 from .verdict import headline
+
+if TYPE_CHECKING:
+    from ...linters.checkpoint.coverage import Coverage
 
 SCHEMA_VERSION = 1
 
@@ -39,8 +42,15 @@ def as_json(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "not_checked": [_not_checked(each) for each in report.not_checked],
         "resolved": [asdict(row) for row in report.resolved],
+        "slots": _slots(report.coverage),
         "targets": [tables.as_json() for tables in report.tables],
     }
+
+
+def _slots(coverage: Coverage | None) -> dict[str, Any]:
+    """Slot -> parameter -> what is saved there; the parameters themselves are the first."""
+    rows = (coverage.parameters, *coverage.slots) if coverage is not None else ()
+    return {row.name: {path: asdict(cell) for path, cell in row.cells.items()} for row in rows}
 
 
 def _not_checked(each: NotChecked) -> dict[str, Any]:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from ...contracts.model import format_bytes
+from ...linters.checkpoint.coverage import Coverage
 from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report, Root
 from ..pipeline.tables import ForecastTable, StepTables
 from .cells import ESTIMATE, axes, beside, bytes_or_dash, compared, mesh, number, peak_label, versus
+from .coverage import coverage_rows
 from .forecast import forecast_rows, sources, statements
 from .meaning import COLUMNS, LOSS_COLUMNS, loss_rows, term_rows
 from .printable import cut, one_line, place, plural, sentence
@@ -37,6 +39,8 @@ def render(report: Report) -> str:
     if aside:
         parts.append(partial(_set_aside, aside))
     parts += [partial(_step, tables) for tables in report.tables]
+    if report.coverage is not None:
+        parts.append(partial(_coverage, report.coverage))
     return _within(parts)
 
 
@@ -190,6 +194,12 @@ def _step(tables: StepTables) -> str:
         )
         parts.append(_table(LOSS_COLUMNS, loss_rows(tables.meaning)))
     return _folded(name, "\n\n".join(parts) or "No table.")
+
+
+def _coverage(coverage: Coverage) -> str:
+    columns, rows = coverage_rows(coverage)
+    cells = [[escape(cut(cell, ROW_CHARACTERS)) for cell in row] for row in rows[:SHOWN_ROWS]]
+    return _folded("slots", _table(columns, cells))
 
 
 def _forecast(forecast: ForecastTable) -> list[str]:

@@ -34,7 +34,7 @@ CUT = "..."
 
 def fits(report: Report) -> bool:
     """Whether there is nothing in the report but findings on source."""
-    return not (report.tables or report.resolved or report.contracts or report.captures)
+    return not (report.tables or report.resolved or report.contracts or report.captures or report.coverage)
 
 
 def render(report: Report, width: int, color: bool) -> str:

@@ -12,6 +12,7 @@ from rich.text import Text
 from ..pipeline.not_checked import NotChecked
 from ..pipeline.report import Report, Root
 from .aside import set_aside
+from .coverage import coverage_table
 from .plain import COLOURS, DEFAULT_WIDTH, Line, finding, statistics
 from .printable import many_lines, one_line, place
 from .text_tables import resolved_table, step_tables
@@ -133,6 +134,8 @@ def _details(root: Root) -> list[tuple[str, str]]:
 
 def _tables(report: Report, width: int) -> list[RenderableType]:
     parts = [part for tables in report.tables for part in step_tables(tables, width)]
+    if report.coverage is not None:
+        parts += ["", coverage_table(report.coverage)]
     if report.resolved and report.verb == "check" and len(report.contracts) == 1 and not report.sources:
         parts += ["", resolved_table(report.resolved)]
     return parts

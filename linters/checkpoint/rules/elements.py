@@ -4,9 +4,9 @@
 Compares the grid of chunks that each array is cut in with what is stored: chunks that are missing, chunks outside of
 the grid (the shape is another than that which was saved), files shorter than what the index places in them, compressed
 chunks that end early, late or hold another size, bytes of .safetensors files that belong to none or to two tensors,
-files that are missing by the names of the others (`model-00001-of-00002.safetensors`). A step or file without any array
-is none. Reads metadata, never the arrays. Where chunks of nothing but the fill value need not be stored, as older
-versions of Orbax save in zarr 3, what is missing is told as information.
+files that are missing by the names of the others (`model-00001-of-00002.safetensors`), leaves that were saved as a
+placeholder (`...`). A step or file without any array is none. Reads metadata, never the arrays. Where chunks of nothing
+but the fill value need not be stored, as older versions of Orbax save in zarr 3, what is missing is an information.
 
 ## Why is this bad?
 A chunk that is missing reads as zeros in most stores, without an error.
@@ -42,11 +42,13 @@ _SAID = {
     "cut": "is cut",
     "outside": "is smaller than what is stored",
     "unstored": "reads in part as the fill value",
+    "placeholder": "has no array",
 }
 _HELP = {
     "unstored": "zeros need not be stored here, and a chunk that is lost looks the same: write digests, and compare "
     "with them",
     "outside": "restore another step: the shape was changed after the save, or chunks of another array lie here",
+    "placeholder": "save the array, or leave the leaf out: it comes back as `...`, or the restore fails",
 }
 
 

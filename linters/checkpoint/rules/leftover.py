@@ -1,8 +1,8 @@
 """Temporary files of a save are still there.
 
 ## What it does
-Looks for temporary names beside the steps (`*.orbax-checkpoint-tmp*`) that are not newer than the latest committed one,
-and inside the step that is read; also for lock files.
+Looks for temporary names beside the steps (`*.orbax-checkpoint-tmp*`, `*.partial_save`) that are not newer than the
+latest committed one, and inside the step that is read; also for lock files.
 
 ## Why is this bad?
 They are the remains of a save that was killed: they fill the disk, and tools that match names loosely count

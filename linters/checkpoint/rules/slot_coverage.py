@@ -34,6 +34,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ...cut import shown
 from ...rule import Rule
+from ..coverage import coverage_of
 from ..evidence import CheckpointEvidence, counted
 from ..slots import Slot
 
@@ -44,30 +45,30 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
 
 
 def _uncovered(evidence: CheckpointEvidence) -> Iterable[Finding]:
-    for name, same_shape in evidence.expected_slots.items():
-        slot = evidence.slots.get(name, Slot(name))
-        wanted = {path: leaf for path, leaf in evidence.trained.items() if path not in slot.masked}
-        missing = [path for path in wanted if path not in slot.entries]
-        other = [path for path in wanted if same_shape and _differs(evidence, slot, path)]
+    for row in coverage_of(evidence).slots:
+        # A parameter that is not saved itself is told as such.
+        missing = [path for path in row.of("missing") if path in evidence.parameters]
+        other = [path for path in row.of("other shape") if path in evidence.parameters]
         if not missing and not other:
             continue
         lines = [f"missing: {path}" for path in missing]
         lines += [
-            f"{path}: {list(slot.entries[path].shape or ())}, the parameter {list(wanted[path].shape or ())}"
+            f"{path}: {list(row.cells[path].shape or ())}, the parameter {list(evidence.parameters[path].shape or ())}"
             for path in other
         ]
-        covered = len(wanted) - len(missing) - len(other)
+        covered = sum(path in evidence.parameters and not evidence.is_frozen(path) for path in row.of("covered"))
+        wanted = covered + len(missing) + len(other)
         first = f"{missing[0]} is missing" if missing else lines[0]
         yield evidence.finding(
             RULE,
-            f"the optimizer slot {name} covers {covered:,} of {counted(len(wanted), 'parameter')} (first: {first})",
-            subject=name,
+            f"the optimizer slot {row.name} covers {covered:,} of {counted(wanted, 'parameter')} (first: {first})",
+            subject=row.name,
             key=evidence.slots_key,
-            expected=f"{len(wanted):,} of {len(wanted):,}",
-            found=f"{covered:,} of {len(wanted):,}",
+            expected=f"{wanted:,} of {wanted:,}",
+            found=f"{covered:,} of {wanted:,}",
             evidence=shown(lines) if len(lines) > 1 else (),
             help="save the whole optimizer state; name parameters without slots in checkpoint: { frozen: [...] }",
-            details={"slot": name, "missing": missing, "other_shape": other},
+            details={"slot": row.name, "missing": missing, "other_shape": other},
         )
 
 
@@ -89,13 +90,6 @@ def _without_a_parameter(evidence: CheckpointEvidence) -> Iterable[Finding]:
                 help="the parameter is lost, or the slots are of another model: restore another step",
                 details={"slot": name, "alone": alone},
             )
-
-
-def _differs(evidence: CheckpointEvidence, slot: Slot, path: str) -> bool:
-    """Whether an entry has neither the shape that its parameter has, nor the one that it should have."""
-    entry, promise = slot.entries.get(path), evidence.promised.get(path)
-    shapes = [evidence.parameters[path].shape, *([promise.shape] if promise is not None else [])]
-    return entry is not None and None not in (entry.shape, shapes[0]) and entry.shape not in shapes
 
 
 RULE = Rule(

@@ -41,7 +41,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             continue
         tops = sorted(
             {each.partition("/")[0] for each in evidence.checkpoint.leaves}
-            | {item.name for item in evidence.checkpoint.items}
+            | {item.name for item in evidence.checkpoint.items if item.name}
         )
         near = nearest(path, [*evidence.checkpoint.leaves, *tops])
         yield evidence.finding(

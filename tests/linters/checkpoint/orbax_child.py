@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -81,6 +82,36 @@ for name, version3 in (("items", False), ("items3", True)):
             mean=ocp.args.ArraySave(jnp.ones(3)),
         )
         manager.save(1, args=parts)
+
+# Parts of the state. Older versions of Orbax know no placeholders and no steps in parts.
+save("weights", {"params": params})
+try:
+    from orbax.checkpoint.experimental.v1 import partial
+except ImportError:
+    partial = None
+if partial is not None:
+    save("placeholders", {**state, "params": {**params, "layers": {**params["layers"], "w": ...}}, "step": ...})
+    for part in ({"params": params}, {"opt_state": state["opt_state"], "step": state["step"]}):
+        partial.save(OUT / "parts/100", part)
+    partial.finalize(OUT / "parts/100")
+    partial.save(OUT / "parts/200", {"params": params})
+
+    def given(name: str, template: object | None) -> dict[str, str]:
+        """Leaf -> type of what a restore gives for it, one that takes what there is."""
+        wanted = ocp.args.PyTreeRestore()
+        if template is not None:
+            arguments = ocp.checkpoint_utils.construct_restore_args(template)
+            wanted = ocp.args.PyTreeRestore(item=template, restore_args=arguments, partial_restore=True)
+        got = ocp.Checkpointer(ocp.PyTreeCheckpointHandler()).restore(OUT / name, args=wanted)
+        leaves = jax.tree_util.tree_flatten_with_path(got)[0]
+        return {jax.tree_util.keystr(path, simple=True, separator="/"): type(leaf).__name__ for path, leaf in leaves}
+
+    abstract = jax.tree.map(
+        ocp.utils.to_shape_dtype_struct, {key: state[key] for key in ("params", "opt_state", "step")}
+    )
+    restored = {"weights": given("weights", abstract), "placeholders": given("placeholders", None)}
+    restored["zarr"] = given("zarr", {"params": {"embed": abstract["params"]["embed"]}})
+    (OUT / "restored.json").write_text(json.dumps(restored))
 
 # A database whose index has several levels.
 store = tensorstore.KvStore.open(

@@ -20,6 +20,9 @@ STATE = {f"{start}/w": [4, 2] for start in ("params", "opt_state/0/mu", "opt_sta
 SIZES = {"float32": ("F32", 4), "int32": ("I32", 4)}
 
 
+BAR = "\u2500" * 18
+
+
 def _saved(path: Path, shapes: Mapping[str, list[int]], dtypes: Mapping[str, str] | None = None) -> None:
     header, end = {}, 0
     for name, shape in shapes.items():
@@ -42,13 +45,36 @@ def test_a_folder_of_steps(cli: Run, run: Path) -> None:
     assert (done.returncode, " ".join(done.stdout.split())) == (
         0,
         "PASS run: complete, contents unverified; step 200 (newest of 2 committed), 4 arrays, 25 elements; "
-        "slots mu 1/1, nu 1/1.",
+        "slots mu 1/1, nu 1/1. "
+        f"slot covers {BAR} parameters 1 of 1 mu 1 of 1 nu 1 of 1",
     )
     assert "step 100 (one of 2 committed)" in cli("checkpoint", "check", "run", "--step", "100").stdout
     (run / "200/state.safetensors").write_bytes((run / "200/state.safetensors").read_bytes()[:-1])
     done = cli("checkpoint", "check", "run", "--format", "json")
     (found,) = json.loads(done.stdout)["findings"]
     assert (done.returncode, found["code"], found["path"]) == (1, "CKP609", "run/200/state.safetensors")
+
+
+LAYERS = [f"blocks/{name}/{number}/kernel" for name in ("attention", "feed_forward") for number in range(12)]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_slots_are_shown_by_what_they_miss(cli: Run, tmp_path: Path, columns: int) -> None:
+    """One row a slot, folded over layers; JSON has each parameter."""
+    saved = {f"params/{path}": [4] for path in LAYERS} | {f"opt/mu/{path}": [4] for path in LAYERS[:12]}
+    _saved(tmp_path / "run/1/state.safetensors", saved | {"opt/mu/blocks/feed_forward/0/kernel": [4]})
+    done = cli("checkpoint", "check", "run", env={"COLUMNS": str(columns)})
+    assert max(map(len, done.stdout.splitlines())) <= columns
+    head, _, parameters, mu, *_ = done.stdout.partition("\nslot")[2].splitlines()
+    assert (head.split(), parameters.split()) == (["covers", "missing"], ["parameters", "24", "of", "24"])
+    assert mu.split() == ["mu", "13", "of", "24", "blocks/feed_forward/*/kernel", "(11)"]
+    slots = json.loads(cli("checkpoint", "check", "run", "--format", "json").stdout)["slots"]
+    assert list(slots) == ["parameters", "mu"] and list(slots["mu"]) == LAYERS
+    first = {"state": "covered", "path": f"opt/mu/{LAYERS[0]}", "shape": [4], "dtype": "float32"}
+    assert slots["mu"][LAYERS[0]] == first
+    assert slots["mu"][LAYERS[-1]] == {"state": "missing", "path": None, "shape": None, "dtype": None}
+    comment = cli("checkpoint", "check", "run", "--format", "markdown").stdout
+    assert "| mu | 13 of 24 | blocks/feed\\_forward/\\*/kernel (11) |" in comment
 
 
 def test_a_warning_takes_nothing_from_the_verdict(cli: Run, run: Path) -> None:

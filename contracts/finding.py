@@ -189,11 +189,17 @@ def merge_targets(findings: Iterable[Finding]) -> list[Finding]:
     return list(merged.values())
 
 
+MEASURED_MEANING = "SEM8"
+"""Codes of what was measured of a step's meaning."""
+
+
 def sort_key(finding: Finding) -> tuple[Any, ...]:
-    """Most severe first, then by place: the order of every report."""
+    """Most severe first, then by place: the order of every report. What a step optimises stands before what it costs: a
+    wrong sum has other collectives than the right one."""
     place = finding.location or Location(path="")
     return (
         -SEVERITY_RANK[finding.severity],
+        not finding.code.startswith(MEASURED_MEANING),
         place.path,
         place.cell or 0,
         place.line or 0,

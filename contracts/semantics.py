@@ -9,6 +9,7 @@ vectors the inner products are kept: whether a gradient is a given sum of others
     parts:T      sum over microbatches of the gradient of their sums of T; the same as `whole` where T is linear in rows
     means:T      sum over microbatches of the gradient of their sums of T, each divided by its own counted tokens
     shards:T     the same over the parts of the batch that lie on one device each
+    piece:I:T    gradient of the sum of T over microbatch I alone, for the promised number of microbatches
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pydantic import Field
 
 from .manifest import Count, Fact, NotCompared, Positive
 
-STEP, WHOLE, PARTS, MEANS, SHARDS = "step", "whole:", "parts:", "means:", "shards:"
+STEP, WHOLE, PARTS, MEANS, SHARDS, PIECE = "step", "whole:", "parts:", "means:", "shards:", "piece:"
 
 
 class TermSum(Fact):
@@ -82,11 +83,15 @@ class ParameterFact(Fact):
 
 
 class UpdateFact(Fact):
-    """The first update that changes a parameter. `limit` is the clip's where the step was built with another one."""
+    """The first update that changes a parameter. `limit` is the clip's where the step was built with another one.
+
+    given: inner products of what the optimizer was given with each microbatch's gradients, by the vector's name.
+    """
 
     index: Count
     limit: float | None = None
     reported: dict[str, float] = Field(default_factory=dict)
+    given: dict[str, float] = Field(default_factory=dict)
     parameters: list[ParameterFact]
 
 

@@ -182,12 +182,16 @@ class Diagnosis:
         """The numbers that a factor of this term may be made of."""
         return Setting(sizes, microbatches, term.weight or 1.0, self.facts.terms[term.name].denominator)
 
+    def divisor(self, term: TermSection, microbatches: int, sizes: SizesFact) -> float | None:
+        """What the term's sum is promised to be divided by; None where the batch does not tell."""
+        return self.setting(term, microbatches, sizes).value(_normaliser(term))
+
     def _promised_loss(self, fact: AccumulationFact, sizes: SizesFact) -> float:
         return sum(self.value(term, fact, sizes) * (term.weight or 0.0) for _, term in self.terms)
 
     def value(self, term: TermSection, fact: AccumulationFact, sizes: SizesFact) -> float:
         """The promised value of one term, without its weight."""
-        divisor = self.setting(term, fact.microbatches, sizes).value(_normaliser(term))
+        divisor = self.divisor(term, fact.microbatches, sizes)
         by_parts = term.normaliser == "microbatches"
         total = sum(piece.sum for piece in fact.terms[term.name]) if by_parts else self.facts.terms[term.name].sum
         return total / divisor if divisor else math.nan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...contracts.semantics import MEANS, PARTS, SHARDS, STEP, WHOLE, AccumulationFact
+from ...contracts.semantics import MEANS, PARTS, PIECE, SHARDS, STEP, WHOLE, AccumulationFact
 from ..run.values import HostValue
 from .counting import counted
 from .inputs import Inputs, microbatches
@@ -23,10 +23,12 @@ def compared(
     inputs: Inputs,
     order: str,
     parts: int,
-) -> AccumulationFact:
+    apart: bool = False,
+) -> tuple[AccumulationFact, dict[str, Vector]]:
     """The gradient of the step with `count` microbatches beside those of its terms.
 
     parts: devices that hold different rows of the batch; with one microbatch the terms are also taken on each apart.
+    apart: the gradients of each microbatch are kept by themselves, and returned.
     """
     vectors: dict[str, Vector] = {STEP: gradient}
     vectors |= {WHOLE + name: vector for name, vector in whole.gradients.items()}
@@ -50,16 +52,27 @@ def compared(
             if sums is not None:
                 vectors[sums + name] = plain or []
         found = pieces_found if sums is not None else found
+    pieces = {
+        f"{PIECE}{index}:{name}": vector for index, one in enumerate(found) for name, vector in one.gradients.items()
+    }
+    vectors |= pieces if apart else {}
     names = list(vectors)
-    return AccumulationFact(
+    fact = AccumulationFact(
         microbatches=count,
         devices=devices,
         loss=loss,
         tokens=[tokens for rows_of in rows if (tokens := counted(values, inputs, rows_of)) is not None],
         terms={name: [piece.sums[name] for piece in found or [whole]] for name in whole.sums},
         vectors=names,
-        gram=[[inner(vectors[a], vectors[b]) for b in names] for a in names],
+        gram=_gram(list(vectors.values())),
     )
+    return fact, pieces
+
+
+def _gram(vectors: list[Vector]) -> list[list[float]]:
+    """All inner products."""
+    half = [[inner(one, other) for other in vectors[: index + 1]] for index, one in enumerate(vectors)]
+    return [[half[max(i, j)][min(i, j)] for j in range(len(vectors))] for i in range(len(vectors))]
 
 
 def _each(terms: TermFunctions, values: Mapping[str, HostValue], rows: list[slice]) -> Iterator[Terms]:

@@ -89,7 +89,7 @@ class _Probe:
         tokens = counted(values, inputs)
         positions = math.prod(values[inputs.mask or inputs.batch[0]].array.shape)
         found: list[AccumulationFact] = []
-        promised: tuple[GradientFunction, Vector] | None = None
+        promised: tuple[GradientFunction, Vector, dict[str, Vector]] | None = None
         for count in counts:
             mesh = self.mesh if (inputs.sequences // count) % parts == 0 else self.alone
             try:
@@ -98,22 +98,22 @@ class _Probe:
             except Exception as error:
                 skipped.append(NotCompared(what=_microbatches(count), reason=describe(error, self.paths)))
                 continue
-            if count == request.asked.microbatches:
-                promised = gradient, vector
-            found.append(
-                compared(
-                    loss,
-                    vector,
-                    count,
-                    1 if mesh is None else mesh.size,
-                    terms=reference,
-                    whole=whole,
-                    values=values,
-                    inputs=inputs,
-                    order=request.asked.order,
-                    parts=parts if mesh is self.mesh else 1,
-                )
+            fact, pieces = compared(
+                loss,
+                vector,
+                count,
+                1 if mesh is None else mesh.size,
+                terms=reference,
+                whole=whole,
+                values=values,
+                inputs=inputs,
+                order=request.asked.order,
+                parts=parts if mesh is self.mesh else 1,
+                apart=count == request.asked.microbatches,
             )
+            found.append(fact)
+            if count == request.asked.microbatches:
+                promised = gradient, vector, pieces
         update, metrics = self._update(values, start, inputs, promised, skipped)
         with jax.enable_x64(False):  # the step as it runs, not its twin
             own, drawn = self._accumulators(gradients), self._draws(values, inputs, skipped)
@@ -213,21 +213,22 @@ class _Probe:
         values: Mapping[str, HostValue],
         start: Mapping[str, HostValue],
         inputs: Inputs,
-        promised: tuple[GradientFunction, Vector] | None,
+        promised: tuple[GradientFunction, Vector, dict[str, Vector]] | None,
         skipped: list[NotCompared],
     ) -> tuple[UpdateFact | None, dict[str, float]]:
         """What the optimizer does with the promised gradient, built so that its clip acts where an argument sets it."""
         if promised is None:
             return None, {}
-        asked, (gradient, vector) = self.request.asked, promised
+        asked, (gradient, vector, pieces) = self.request.asked, promised
         limit, step = None, settled(gradient.step)
         norm = math.sqrt(inner(vector, vector))
         if asked.clip_arg is not None and asked.clip is not None and norm <= asked.clip:
-            limit = norm / 2
+            # Below the share of at least one microbatch: a clip of each by itself acts too.
+            limit = norm / (2 * asked.microbatches)
             step = settled(self._built(asked.microbatches, self.mesh, **{asked.clip_arg: limit}))
         constants = Adam(asked.b1, asked.b2, asked.eps)
         try:
-            found, metrics = first_update(step, values, start, inputs, self.mesh, constants, gradient, vector)
+            found, metrics = first_update(step, values, start, inputs, self.mesh, constants, gradient, vector, pieces)
         except StepFailure:
             raise
         except Exception as error:

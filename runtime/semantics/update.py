@@ -25,7 +25,7 @@ from ..step import NormalisedStep
 from .gradient import GradientFunction, compiled
 from .inputs import Inputs
 from .start import described
-from .terms import Vector
+from .terms import Vector, inner
 
 UPDATES = 3
 """Steps after which a parameter must have moved; a warm-up from zero moves none in the first."""
@@ -49,10 +49,12 @@ def first_update(
     constants: Adam,
     gradient: GradientFunction,
     vector: Vector,
+    pieces: Mapping[str, Vector],
 ) -> tuple[UpdateFact | None, dict[str, float]]:
     """The first update that changes a parameter (None where the step carries no parameters on), and what it reports.
 
-    start: the values before they were moved for the probe. gradient: the step's, which gives `vector` for `values`.
+    start: the values before they were moved for the probe. gradient: the step's, which gives `vector` for `values`;
+    pieces: the gradients of each microbatch by itself, for the same.
     """
     wide = gradient.wide
     position = next((p for p, name in step.carry.items() if name == inputs.names[0].partition("/")[0]), None)
@@ -77,7 +79,14 @@ def first_update(
         _parameter(path, name, moves, leaf, step, start)
         for (path, name), leaf in zip(inputs.parameters.items(), vector, strict=True)
     ]
-    return UpdateFact(index=index, parameters=facts), reported
+    given = _along(pieces, [moves.given(path) for path in inputs.parameters]) if index == 0 else {}
+    return UpdateFact(index=index, parameters=facts, given=given), reported
+
+
+def _along(pieces: Mapping[str, Vector], given: list[np.ndarray | None]) -> dict[str, float]:
+    """Inner products of what the optimizer was given with each vector; none where a first moment is not there."""
+    known = [each for each in given if each is not None]
+    return {name: inner(known, vector) for name, vector in pieces.items()} if len(known) == len(given) else {}
 
 
 def _arrays(step: NormalisedStep, args: Any, kwargs: Any) -> dict[str, np.ndarray]:

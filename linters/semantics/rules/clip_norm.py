@@ -3,7 +3,8 @@
 ## What it does
 Compares what the optimizer was given, read off its first moments, with the gradient times min(1, max_norm / norm) for
 the norm over all parameters, each element once. Where the bound has a build argument (`arg`), the step is built with
-half of the norm, so that the clip acts.
+half of the norm over the number of microbatches, so that this clip acts, and one of each microbatch by itself too: then
+each has a factor of its own in what the optimizer was given.
 
 ## Why is this bad?
 Under a mesh a norm is easily counted once for each device that holds an element, or by each device for its own part.
@@ -36,6 +37,7 @@ from ...cut import LARGEST, shown
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..meaning import number, same
+from ..microbatches import of_update
 from ..update import Update
 
 
@@ -53,11 +55,15 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     ):
         return
     key = format_key(("optimizer", "chain", update.chain.index(clip)))
-    meaning = next((words for words, value in _reasons(update, limit) if same(found, value, update.close)), None)
+    accumulation = evidence.contract.accumulation
+    parts = accumulation.microbatches if accumulation is not None else 1
+    apart = of_update(evidence.diagnosis, parts) if evidence.diagnosis is not None else None
+    known = (words for words, value in _reasons(update, limit) if same(found, value, update.close))
+    meaning = apart.words() if apart is not None else next(known, None)
     if meaning is None and not all(same(each, found, 1e-3) for each in update.factors.values()):
         meaning = "each parameter has a factor of its own"
     why = f": {meaning}" if meaning else ""
-    seen = f", as for a norm of {number(limit / found)}" if 0 < found < 1 else ""
+    seen = f", as for a norm of {number(limit / found)}" if 0 < found < 1 and apart is None else ""
     yield RULE.finding(
         f"the optimizer of step `{evidence.name}` is given {found:.4g} x the gradient{seen}; promised is "
         f"{promised:.4g} x, for a norm of {number(update.norm)} and a bound of {number(limit)}{why}",
@@ -74,7 +80,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             ),
             LARGEST,
         ),
-        help="take the norm once over logical parameters, behind the reduction and before the update",
+        help="take the norm once over logical parameters, behind the reduction and before the update"
+        if apart is None
+        else "add the microbatches up first, then clip their sum once",
     )
 
 

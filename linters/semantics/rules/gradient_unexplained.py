@@ -2,7 +2,8 @@
 
 ## What it does
 Reports a gradient of which a part is left when the gradients of all promised terms are taken off with the best factors,
-and which no mean over microbatches or devices explains either.
+and which no mean over microbatches or devices explains either. Where each microbatch is the promised one times a factor
+of its own, as behind a clip of each, that is said.
 
 ## Why is this bad?
 Something else is minimised than what the contract names: rows that are left out, a mask that is applied to another
@@ -33,6 +34,7 @@ from ....contracts.finding import Finding
 from ...evidence import StepEvidence
 from ...rule import Rule
 from ..diagnosis import REST
+from ..microbatches import of_step
 from ..wording import loss_line, with_microbatches
 
 
@@ -43,9 +45,10 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         return
     worst = max(left, key=lambda each: each.rest or 0.0)
     counts = [each.fact.microbatches for each in left]
+    apart = next((found for each in left if diagnosis and (found := of_step(diagnosis, each.fact))), None)
     yield RULE.finding(
         f"{worst.rest:.3g} of the gradient of step `{evidence.name}` belongs to no promised term "
-        f"{with_microbatches(counts)}",
+        f"{with_microbatches(counts)}{f': {apart.words()}' if apart is not None else ''}",
         subject=evidence.name,
         location=evidence.place("objective.terms"),
         key="objective.terms",
@@ -60,7 +63,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             f"`{name}` has no gradient in `loss_terms`, though its sum depends on the parameters"
             for name in sorted(diagnosis.lifeless if diagnosis is not None else ())
         ),
-        help=_advice(counts, [each.fact.microbatches for each in (diagnosis.measured if diagnosis else ())]),
+        help="`loss_and_grads` gives what is added up, before any clip: add up first, then clip the sum once"
+        if apart is not None and apart.clipped
+        else _advice(counts, [each.fact.microbatches for each in (diagnosis.measured if diagnosis else ())]),
     )
 
 

@@ -19,6 +19,7 @@ from contract_lint.contracts.semantics import (
 
 ROWS, WIDTH, PARAMETERS = 8, 16, 40
 COUNTS = (1, 2, 4, 8)
+PROMISED = 2
 WEIGHTS = {"cross_entropy": 1.0, "balance": 0.01}
 Rows = list[int]
 
@@ -54,6 +55,14 @@ class Toy:
         total = self.gradient("cross_entropy", WHOLE) / self.tokens(WHOLE)
         return total + 0.01 * sum(self.gradient("balance", part) for part in parts) / count
 
+    def pieces(self, count: int) -> list[np.ndarray]:
+        """What each microbatch adds to it."""
+        total = self.tokens(WHOLE)
+        return [
+            self.gradient("cross_entropy", part) / total + 0.01 * self.gradient("balance", part) / count
+            for part in groups(count)
+        ]
+
 
 def groups(count: int) -> list[Rows]:
     return [list(range(index, ROWS, count)) for index in range(count)]
@@ -75,6 +84,9 @@ def facts(gradient: Gradient = Toy.promised, divisor: float | None = None, **cha
             if count > 1:
                 vectors[f"parts:{term}"] = sum(toy.gradient(term, part) for part in parts)
                 vectors[f"means:{term}"] = sum(toy.gradient(term, part) / toy.tokens(part) for part in parts)
+        if count == PROMISED:
+            for index, part in enumerate(parts):
+                vectors |= {f"piece:{index}:{term}": toy.gradient(term, part) for term in WEIGHTS}
         values = {term: [toy.value(term, part) for part in parts] for term in WEIGHTS}
         loss = toy.value("cross_entropy", WHOLE) / (divisor or toy.tokens(WHOLE))
         loss += 0.01 * sum(values["balance"]) / count

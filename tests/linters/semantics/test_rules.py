@@ -259,6 +259,61 @@ def test_a_promise_that_is_no_number_is_no_finding(tmp_path: Path) -> None:
     assert found.name == "metric-value" and " is nan, promised is " in found.message and "nan x" not in found.message
 
 
+def with_factors(*factors: float) -> Any:
+    """The promised gradient, each of two microbatches times a factor."""
+    return lambda toy, count: (
+        toy.promised(count) if count != 2 else sum(f * g for f, g in zip(factors, toy.pieces(count), strict=True))
+    )
+
+
+def clipped(share: float) -> tuple[float, ...]:
+    """Factors of a clip of each microbatch, at this share of the shorter one."""
+    lengths = [float(np.linalg.norm(piece)) for piece in Toy().pieces(2)]
+    return tuple(min(1.0, share * min(lengths) / length) for length in lengths)
+
+
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_a_clip_of_each_microbatch_is_named(share: float, tmp_path: Path) -> None:
+    """Of both, and of the longer one alone."""
+    (found,) = judged(tmp_path, facts(with_factors(*clipped(share))))
+    assert found.name == "gradient-unexplained" and found.help is not None
+    assert ": each microbatch is clipped by itself before they are added up (x " in found.message
+    assert "before any clip" in found.help
+
+
+def test_factors_of_microbatches_that_are_no_clip(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, facts(with_factors(1.0, 0.0)))
+    assert found.name == "gradient-unexplained" and "each microbatch has a factor of its own (1, 0)" in found.message
+    (found,) = judged(tmp_path, facts(unpromised))
+    assert "microbatch " not in found.message and "clipped" not in found.message
+
+
+def given(*factors: float) -> UpdateFact:
+    """What an optimizer is given that gets each of two microbatches times a factor."""
+    toy = Toy()
+    vector = sum(factor * piece for factor, piece in zip(factors, toy.pieces(2), strict=True))
+    along = {
+        f"piece:{index}:{term}": float(vector @ toy.gradient(term, part))
+        for index, part in enumerate(groups(2))
+        for term in ("cross_entropy", "balance")
+    }
+    whole = update(clipped=0.5)
+    first, *others = whole.parameters
+    parameters = [first.model_copy(update={"aa": float(vector @ vector)})]
+    parameters += [each.model_copy(update={"aa": 0.0}) for each in others]
+    return whole.model_copy(update={"parameters": parameters, "given": along})
+
+
+def test_what_the_optimizer_is_given_of_each_microbatch(tmp_path: Path) -> None:
+    (found,) = judged(tmp_path, facts(update=given(*clipped(0.5))))
+    assert (
+        found.name == "clip-norm" and "each microbatch is clipped by itself before they are added up" in found.message
+    )
+    assert found.help == "add the microbatches up first, then clip their sum once"
+    (found,) = judged(tmp_path, facts(update=given(0.5, 0.5)))
+    assert found.name == "clip-norm" and "each microbatch" not in found.message
+
+
 def test_a_declared_divisor_is_no_fault(tmp_path: Path) -> None:
     """The check is against the declaration: padding in the denominator is fine where it is promised."""
     promised = CONTRACT.replace(

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, TypeGuard
 
 from ...contracts.errors import ContractLintError
+from ..cut import in_a_line
 from .facts import Fault, Placed
 from .folder import Folder
 from .metadata import kind, parse, parse_any, quoted, sizes, wrong
@@ -59,8 +60,7 @@ def placed(
                 found[name] = place
         absent = sorted({*needed} - names)
         if absent:
-            more = f" and {len(absent) - _SOME:,} more" if len(absent) > _SOME else ""
-            wrong(folder, path, f"does not say where {', '.join(absent[:_SOME])}{more} lay")
+            wrong(folder, path, f"does not say where {in_a_line(absent, _SOME)} lay")
 
     return found, _fault(folder, path, read, needed=False)
 

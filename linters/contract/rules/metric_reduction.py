@@ -14,7 +14,10 @@ it, and two runs with other microbatches cannot be compared.
 accumulation: { microbatches: 4, combine: sum_then_divide }
 objective:
   terms:
-    - { name: cross_entropy, weight: 1.0, normaliser: global_valid_tokens, metric: microbatch_mean }
+    - name: cross_entropy
+      weight: 1.0
+      normaliser: global_valid_tokens
+      metric: microbatch_mean
 ```
 
 ## Use instead
@@ -22,7 +25,10 @@ objective:
 accumulation: { microbatches: 4, combine: sum_then_divide }
 objective:
   terms:
-    - { name: cross_entropy, weight: 1.0, normaliser: global_valid_tokens, metric: token_mean }
+    - name: cross_entropy
+      weight: 1.0
+      normaliser: global_valid_tokens
+      metric: token_mean
 ```
 
 ## References

@@ -11,14 +11,22 @@ no term is primary, nothing says which number the metrics and the evaluation fol
 ```yaml
 objective:
   terms:
-    - { name: cross_entropy, kind: primary, weight: -1.0, normaliser: global_valid_tokens, metric: token_mean }
+    - name: cross_entropy
+      kind: primary
+      weight: -1.0
+      normaliser: global_valid_tokens
+      metric: token_mean
 ```
 
 ## Use instead
 ```yaml
 objective:
   terms:
-    - { name: cross_entropy, kind: primary, weight: 1.0, normaliser: global_valid_tokens, metric: token_mean }
+    - name: cross_entropy
+      kind: primary
+      weight: 1.0
+      normaliser: global_valid_tokens
+      metric: token_mean
 ```
 
 ## References

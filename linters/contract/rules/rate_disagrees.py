@@ -11,7 +11,10 @@ One of both is not what the run does, and who reads the contract sees either.
 optimizer:
   name: adam
   schedule: { kind: constant, peak: 1.0e-3 }
-  chain: [{ kind: reduce }, { kind: scale_by_adam }, { kind: scale_by_learning_rate, rate: 3.0e-3 }]
+  chain:
+    - { kind: reduce }
+    - { kind: scale_by_adam }
+    - { kind: scale_by_learning_rate, rate: 3.0e-3 }
 ```
 
 ## Use instead
@@ -19,7 +22,10 @@ optimizer:
 optimizer:
   name: adam
   schedule: { kind: constant, peak: 1.0e-3 }
-  chain: [{ kind: reduce }, { kind: scale_by_adam }, { kind: scale_by_learning_rate }]
+  chain:
+    - { kind: reduce }
+    - { kind: scale_by_adam }
+    - { kind: scale_by_learning_rate }
 ```
 
 ## References

@@ -64,9 +64,10 @@ def _first(
         found = next(filter(tells, beside), None)
         if found is not None:
             return found
-        at = next((each for each in beside if each.opcode in _SAME_VALUE), at)
-        if at not in beside:
+        same = next((each for each in beside if each.opcode in _SAME_VALUE), None)
+        if same is None:
             return None
+        at = same
     return None
 
 

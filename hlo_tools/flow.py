@@ -105,10 +105,7 @@ class Flow:
         known = self._parameters.get(computation.name)
         if known is None:
             known = self._parameters[computation.name] = {
-                instruction.parameter_number or 0: instruction
-                for position, opcode in enumerate(computation.opcodes())
-                if opcode == "parameter"
-                for instruction in [computation.instruction_at(position)]
+                instruction.parameter_number or 0: instruction for instruction in computation.parameters
             }
         return known
 

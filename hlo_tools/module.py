@@ -91,8 +91,9 @@ class Computation:
 
     @property
     def parameters(self) -> tuple[Instruction, ...]:
-        """The parameter instructions, by number."""
-        found = [i for i in self.instructions if i.opcode == "parameter"]
+        """The parameter instructions, by number, without building the others."""
+        opcodes = self.opcodes()
+        found = [self.instruction_at(place) for place, opcode in enumerate(opcodes) if opcode == "parameter"]
         return tuple(sorted(found, key=lambda i: i.parameter_number or 0))
 
     def opcodes(self) -> list[str]:

@@ -351,7 +351,6 @@ def scan_shape(text: str, start: int = 0) -> tuple[Shape, int]:
         open_tuples[-1][1].append(shape)
 
 
-@lru_cache(maxsize=4096)
 def optional_shape(text: str) -> Shape | None:
     """The shape in a text from outside; None for one that is empty or no shape."""
     try:

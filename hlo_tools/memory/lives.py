@@ -58,7 +58,7 @@ class Lives:
     indices: list[list[int]] = field(default_factory=list)
     arguments: list[Argument] = field(default_factory=list)
     backward: tuple[int, int] | None = None
-    _now: int | None = None
+    _now: int | None = field(default=None, init=False, repr=False)
 
     @property
     def now(self) -> int:

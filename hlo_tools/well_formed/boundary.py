@@ -19,7 +19,7 @@ def require_numbers(computation: Computation, rows: Rows | None) -> None:
     places = [position for position, opcode in enumerate(computation.opcodes()) if opcode == "parameter"]
     if rows is not None and {rows.of[place][2] for place in places} == set(map(str, range(len(places)))):
         return
-    found = _parameters(computation)
+    found = computation.parameters
     taken: dict[int, Instruction] = {}
     for made in found:
         number = made.parameter_number
@@ -36,19 +36,13 @@ def require_numbers(computation: Computation, rows: Rows | None) -> None:
             raise ContractLintError(said, made.location)
 
 
-def _parameters(computation: Computation) -> list[Instruction]:
-    """Without building the other instructions."""
-    opcodes = computation.opcodes()
-    return [computation.instruction_at(place) for place, opcode in enumerate(opcodes) if opcode == "parameter"]
-
-
 def require_aliases(module: HloModule) -> None:
     """Raises ContractLintError where results share the memory of, or buffers are donated from, what is not there."""
     said, donors = (module.attributes.get(key, "") for key in ("input_output_alias", "buffer_donor"))
     if not said and not donors:
         return
     root = module.entry.root
-    arguments = {made.parameter_number: made for made in _parameters(module.entry)}
+    arguments = {made.parameter_number: made for made in module.entry.parameters}
     named: list[tuple[str, int, tuple[int, ...]]] = []
     for output, number, index in aliases(said):
         if root.has_shape and not _has(root.shape, output):

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from contract_lint.runtime.semantics.inputs import Inputs, inputs_of
+from contract_lint.runtime.step import NormalisedStep, as_step
 
 ROWS, LAYERS = 8, 4
 MASKS = ("loss_mask", "mask")
 
 
-class Step:
-    """What `inputs_of` asks of a step: its arguments by name."""
-
-    def __init__(self, **arguments: Any) -> None:
-        self.positional_names, self.args, self.kwargs = tuple(arguments), tuple(arguments.values()), {}
-        self.static: tuple[str, ...] = ()
+def step(**arguments: Any) -> NormalisedStep:
+    """A step that is never run, with these arguments by name."""
+    return as_step(SimpleNamespace(fn=lambda **given: given, kwargs=arguments))
 
 
 def zeros(*shape: int) -> np.ndarray:
@@ -49,7 +48,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_batch_is_what_is_no_state(form: str) -> None:
-    found = inputs_of(Step(**FORMS[form]), parameters(), MASKS)  # type: ignore[arg-type]
+    found = inputs_of(step(**FORMS[form]), parameters(), MASKS)
     assert isinstance(found, Inputs)
     assert {name.rpartition("/")[2] for name in found.batch} == {"tokens", "targets", "mask"}
     assert found.sequences == ROWS and found.mask is not None and found.mask.rpartition("/")[2] == "mask"
@@ -59,10 +58,10 @@ def test_the_batch_is_what_is_no_state(form: str) -> None:
 def test_a_mask_says_how_many_rows_there_are() -> None:
     """Tables that are no state and no batch: one row for each head, more of them than arrays of the batch."""
     tables = {f"bias{number}": zeros(LAYERS, 3) for number in range(5)}
-    found = inputs_of(Step(params=parameters(), tables=tables, batch=batch()), parameters(), MASKS)  # type: ignore[arg-type]
+    found = inputs_of(step(params=parameters(), tables=tables, batch=batch()), parameters(), MASKS)
     assert isinstance(found, Inputs) and found.sequences == ROWS and len(found.batch) == 3
 
 
 def test_a_step_without_a_batch_says_so() -> None:
-    said = inputs_of(Step(params=parameters(), opt_state=slots("mu")), parameters(), MASKS)  # type: ignore[arg-type]
+    said = inputs_of(step(params=parameters(), opt_state=slots("mu")), parameters(), MASKS)
     assert said == "no argument of the step beside its state has rows"

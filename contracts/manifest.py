@@ -33,9 +33,12 @@ Phase = Literal["build", "trace", "lower", "compile", "read", "run"]
 
 
 class Fact(BaseModel):
-    """A part of a capture. Keys of a later minor version are kept out of the way, never an error."""
+    """A part of a capture. Keys of a later minor version are kept out of the way, never an error.
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    A number that is none (NaN, infinity) is written as Python's JSON spells it: as null it could not be read again.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="constants")
 
 
 class Frame(Fact):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from math import inf, isnan
 from typing import NamedTuple
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from .manifest import Count, Fact
 
@@ -17,8 +17,6 @@ from .manifest import Count, Fact
 class Moved(Fact):
     """One change: the token (or target) at a column of a row became another. `losses` are those of its row that moved,
     column -> by how much (NaN where the loss became one); `elsewhere` the other rows in which one moved."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="constants")
 
     row: Count
     column: Count
@@ -47,8 +45,6 @@ class ProbeFacts(Fact):
     `how`: where the loss of each token was read, None where the step offers neither. `terms`: name -> (sum,
     denominator) of the loss on this batch. `moved`: what another token did, `answered`: what another target did.
     """
-
-    model_config = ConfigDict(extra="ignore", frozen=True, ser_json_inf_nan="constants")
 
     step: str
     fields: list[str] = Field(default_factory=list)

@@ -72,6 +72,12 @@ class FieldSection(Section):
         "of those that the loss does not count.",
     )
 
+    @property
+    def ignored_id(self) -> int | None:
+        """Of targets: the id of those that do not count, where the range begins with one below 0."""
+        least = self.range[0] if self.range is not None else 0
+        return int(least) if least < 0 and float(least).is_integer() else None
+
 
 class StageSection(Section):
     """One step on the way from records to a batch. Fields that it only hands on are in both lists."""

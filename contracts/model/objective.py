@@ -8,6 +8,8 @@ from pydantic import Field
 
 from .base import Section
 
+TermKind = Literal["primary", "auxiliary", "router", "z_loss", "regularisation"]
+Reduction = Literal["token_mean", "microbatch_mean", "sequence_mean", "sum", "last", "none"]
 Normaliser = Literal[
     "global_valid_tokens",
     "microbatches",
@@ -28,15 +30,13 @@ class TermSection(Section):
     """One term of the loss. `loss_terms` of the step gives its sum and denominator by this name."""
 
     name: str = Field(min_length=1, description="As the step's `loss_terms` names it.")
-    kind: Literal["primary", "auxiliary", "router", "z_loss", "regularisation"] = Field(
-        default="primary", description="What it is for."
-    )
+    kind: TermKind = Field(default="primary", description="What it is for.")
     weight: float | None = Field(default=None, description="Factor of the term in the loss.")
     normaliser: Normaliser | None = Field(default=None, description="What its sum is divided by, in a whole step.")
     accumulation: Combine | None = Field(
         default=None, description="How microbatches make it up; default: `accumulation.combine`."
     )
-    metric: Literal["token_mean", "microbatch_mean", "sequence_mean", "sum", "last", "none"] | None = Field(
+    metric: Reduction | None = Field(
         default=None, description="How its logged value is reduced; none: it is not logged."
     )
     scope: Literal["global", "device"] = Field(

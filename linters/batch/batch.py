@@ -178,7 +178,7 @@ class Batch:
             return None
         declared = self.data.batch_fields.get(self.name("targets"))
         if declared is not None and declared.range is not None:
-            return int(declared.range[0]) if declared.range[0] < 0 else None
+            return declared.ignored_id
         below = numpy.unique(targets[targets < 0])
         return int(below[0]) if len(below) == 1 else None
 

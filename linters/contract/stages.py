@@ -9,7 +9,7 @@ from typing import Any, get_args
 from ...contracts.key import Key
 from ...contracts.model import ROLE_NAMES
 from ...contracts.model.data_fields import StageKind
-from .view import View
+from .view import View, is_number
 
 FOR_EACH_TOKEN = ("tokens", "targets", "segment_ids", "positions", "loss_mask", "loss_weights")
 """Roles of arrays that have one element for each token."""
@@ -122,6 +122,6 @@ def _is_dim(dim: Any) -> bool:
 def _range(between: Any) -> tuple[float, float] | None:
     if not isinstance(between, list) or len(between) != 2:
         return None
-    if any(not isinstance(end, (int, float)) or isinstance(end, bool) for end in between):
+    if not all(map(is_number, between)):
         return None
     return between[0], between[1]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic import BaseModel, ValidationError
 
@@ -22,6 +22,11 @@ from ...contracts.plan.parameters import Parameter, parameters_of
 from ..rule import Rule
 
 KeyedAxis = tuple[Key, str]
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value of a text is a number; true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)

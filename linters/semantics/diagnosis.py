@@ -79,7 +79,7 @@ class Diagnosis:
             if term.name in facts.terms and term.weight is not None and term.normaliser is not None
         ]
         self.complete = len(self.terms) == len(objective.terms) == len(facts.terms)
-        self.complete = self.complete and not self.uncounted and not self.unfinite
+        self.complete = self.complete and not self.uncounted and not self.unfinite and self.broken is None
 
     @property
     def uncounted(self) -> tuple[tuple[int, TermSection], ...]:
@@ -87,9 +87,7 @@ class Diagnosis:
         sizes = self.facts.sizes
         if sizes is None:
             return ()
-        return tuple(
-            (index, term) for index, term in self.terms if self.setting(term, 1, sizes).value(_normaliser(term)) is None
-        )
+        return tuple((index, term) for index, term in self.terms if self.divisor(term, 1, sizes) is None)
 
     @cached_property
     def unfinite(self) -> tuple[tuple[int, TermSection, float], ...]:
@@ -102,6 +100,21 @@ class Diagnosis:
             if odd is not None:
                 found.append((index, term, odd))
         return tuple(found)
+
+    @cached_property
+    def broken(self) -> str | None:
+        """What the step itself makes that is no finite number: its loss, its gradient or its update."""
+        for fact in self.facts.accumulations:
+            count = f"{fact.microbatches} microbatch{'es' * (fact.microbatches != 1)}"
+            if not math.isfinite(fact.loss):
+                return f"its loss with {count} is {fact.loss:g}"
+            if not all(math.isfinite(each) for row in fact.gram for each in row):
+                return f"a gradient with {count} is no finite number"
+        for each in self.facts.update.parameters if self.facts.update is not None else ():
+            products = (each.gg, each.ga, each.aa, each.dd, each.du, each.dp, each.uu, each.up, each.pp)
+            if not all(math.isfinite(product) for product in products if product is not None):
+                return f"what one update makes of `{each.path}` is no finite number"
+        return None
 
     @cached_property
     def lifeless(self) -> frozenset[str]:

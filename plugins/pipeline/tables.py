@@ -14,7 +14,8 @@ CollectiveVerdict = Literal["ok", "allowed", "rewritten", "differs", "unplanned"
 Standing = Literal["run", "estimate", "refused"]
 
 TermVerdict = Literal["ok", "differs", "unexplained", "hidden"]
-"""`unexplained`: the step's gradient is no sum of the promised terms; `hidden`: rounding hides a term of no weight."""
+"""`unexplained`: the step's gradient is no sum of the promised terms; `hidden`: a term of no weight, or one
+that rounding hides, has no ratio."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,5 @@ def _names(contract: Contract, role: Role) -> list[str]:
 def _ignored(contract: Contract) -> int | None:
     """The id of labels that do not count, where the promised range of the labels begins below 0."""
     fields = contract.data.batch_fields if contract.data is not None else {}
-    ranges = (fields[name].range for name in _names(contract, "targets") if name in fields)
-    least = next((each[0] for each in ranges if each is not None), None)
-    return int(least) if least is not None and least < 0 and float(least).is_integer() else None
+    declared = (fields[name] for name in _names(contract, "targets") if name in fields)
+    return next((each.ignored_id for each in declared if each.range is not None), None)

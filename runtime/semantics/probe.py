@@ -85,7 +85,8 @@ class _Probe:
         parts = self._parts(step, inputs)
         devices = 1 if self.mesh is None else self.mesh.size
         reference = TermFunctions(self._built(1, self.alone), self.alone, inputs, request.wide)
-        whole, elsewhere = reference(values), reference(nudged(values, inputs, seed=ELSEWHERE))
+        # The same program again: one for the sums alone would take longer to compile than its gradients to run.
+        whole, elsewhere = reference(values), reference(nudged(values, inputs, seed=ELSEWHERE)).sums
         tokens = counted(values, inputs)
         positions = math.prod(values[inputs.mask or inputs.batch[0]].array.shape)
         found: list[AccumulationFact] = []
@@ -124,7 +125,7 @@ class _Probe:
                 sequences=inputs.sequences, positions=positions, tokens=tokens, parts=parts, devices=devices
             ),
             terms=whole.sums,
-            elsewhere={name: each.sum for name, each in elsewhere.sums.items()},
+            elsewhere={name: each.sum for name, each in elsewhere.items()},
             accumulations=found,
             accumulators=own,
             unread=list(unread(self.args)),

@@ -43,16 +43,13 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
         return
     was = {entry.path: entry for entry in digests.promised.files}
     now = {entry.path: entry for entry in digests.there.files}
-    other = [
-        path for path in {*was, *now} if path not in was or path not in now or was[path].sha256 != now[path].sha256
-    ]
+    every = {*was, *now}
+    other = sorted(path for path in every if path not in was or path not in now or was[path].sha256 != now[path].sha256)
     if STEP_METADATA in other and len(other) > 1:
-        yield _another(evidence, sorted(other), len({*was, *now}), digests.path)
+        yield _another(evidence, other, len(every), digests.path)
         return
-    for path in sorted({*was, *now}):
+    for path in other:
         old, new = was.get(path), now.get(path)
-        if old is not None and new is not None and old.sha256 == new.sha256:
-            continue
         if new is None:
             said = "is not there"
         elif old is None:

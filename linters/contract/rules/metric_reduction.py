@@ -43,7 +43,7 @@ from typing import Any, get_args
 
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
-from ....contracts.model import Normaliser
+from ....contracts.model.objective import Normaliser, Reduction
 from ...rule import Rule
 from ..view import View
 from .term_accumulation import WHOLE_STEP
@@ -103,7 +103,7 @@ FITS: dict[str, tuple[str, ...]] = {
     "none": ("microbatch_mean", *PLAIN),
 }
 """Normaliser -> reductions of the logged value that give the number which is minimised, or none that looks like it."""
-REDUCTIONS = ("token_mean", "microbatch_mean", "sequence_mean")
+REDUCTIONS = tuple(each for each in get_args(Reduction) if each not in PLAIN)
 NORMALISERS = get_args(Normaliser)
 
 

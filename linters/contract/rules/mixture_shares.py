@@ -30,13 +30,13 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
 from ...rule import Rule
-from ..view import View
+from ..view import View, is_number
 
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
     view = View(loaded)
     values = list(view.mapping("data", "mixture").values())
-    if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+    if not all(map(is_number, values)):
         return
     shares = all(0 < value <= 1 for value in values) and any(value != int(value) for value in values)
     total = math.fsum(values) if shares else 1.0

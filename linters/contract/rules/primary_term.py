@@ -36,11 +36,13 @@ objective:
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
+from ....contracts.model.objective import TermKind
 from ...rule import Rule
-from ..view import View
+from ..view import View, is_number
 
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
@@ -58,7 +60,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         )
     for (key, term), kind in zip(listed, kinds, strict=True):
         weight = term.get("weight")
-        if kind == "primary" and isinstance(weight, (int, float)) and not isinstance(weight, bool) and weight <= 0:
+        if kind == "primary" and is_number(weight) and weight <= 0:
             yield view.finding(
                 RULE,
                 (*key, "weight"),
@@ -69,7 +71,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
             )
 
 
-OTHERS = {"auxiliary", "router", "z_loss", "regularisation"}
+OTHERS = {*get_args(TermKind)} - {"primary"}
 """Kinds of terms that stand beside the primary one; another word may have been meant to be it."""
 
 

@@ -39,15 +39,15 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
 from ...rule import Rule
-from ..view import View
+from ..view import View, is_number
 
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
     view = View(loaded)
     peak = view.get("optimizer", "schedule", "peak") if view.mapping("optimizer", "schedule") else None
-    for key, each in view.items("optimizer", "chain") if _is_number(peak) else ():
+    for key, each in view.items("optimizer", "chain") if is_number(peak) else ():
         rate = each.get("rate") if isinstance(each, dict) and each.get("kind") == "scale_by_learning_rate" else None
-        if _is_number(rate) and rate != peak:
+        if is_number(rate) and rate != peak:
             yield view.finding(
                 RULE,
                 (*key, "rate"),
@@ -56,10 +56,6 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
                 found=f"{rate:g}",
                 help="leave `rate` out: the schedule gives it",
             )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 RULE = Rule(

@@ -33,7 +33,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
 from ...rule import Rule
-from ..view import View
+from ..view import View, is_number
 
 
 def check(loaded: LoadedContract) -> Iterable[Finding]:
@@ -41,7 +41,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
     streams = view.mapping("rng", "streams")
     for name in view.mapping("step") if view.complete and not streams else ():
         for argument, value in view.mapping("step", name, "args").items():
-            if "dropout" in argument and isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+            if "dropout" in argument and is_number(value) and value > 0:
                 yield view.finding(
                     RULE,
                     ("step", name, "args", argument),

@@ -29,10 +29,12 @@ from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
 from ....contracts.record import Record, digest_in
+from ...checkpoint.facts import MARKER
+from ...checkpoint.steps import STEP_METADATA
 from ...rule import Rule
 from ..evidence import RecordEvidence
 
-_OF_CHECKPOINT = ("_CHECKPOINT_METADATA", "commit_success.txt")
+_OF_CHECKPOINT = (STEP_METADATA, MARKER)
 """Files that a checkpoint has, and nothing else."""
 _OWN_VERDICTS = {"verify": 1, "train": 0, "created": 0}
 """How many verdicts without a report each kind has."""

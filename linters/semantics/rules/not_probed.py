@@ -69,6 +69,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         index, term, value = evidence.diagnosis.unfinite[0]
         why = f"the sum of `{term.name}` is {value:g} on the probed batch, so nothing can be promised of it"
         key, advice = term_key(index), "look at what `loss_terms` makes of the values of `example(0)`"
+    elif evidence.diagnosis is not None and evidence.diagnosis.broken is not None:
+        why = f"{evidence.diagnosis.broken} on the probed batch"
+        advice = "look at what the step makes of the values of `example(0)`"
     elif evidence.diagnosis is not None and evidence.diagnosis.uncounted:
         index, term = evidence.diagnosis.uncounted[0]
         why = f"no mask and no negative label tells which targets count, and `{term.name}` is divided by their number"

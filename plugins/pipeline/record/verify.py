@@ -10,6 +10,7 @@ from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding, Location
 from ....contracts.record import Record, digest_in, sha256
 from ....contracts.record_file import parse_record, record_bytes
+from ....linters.cut import in_a_line
 from ....linters.record.evidence import Recomputed, RecordEvidence
 from ....linters.record.judge import judge_record
 from ..report import FailOn, Report, report
@@ -103,8 +104,8 @@ def _taken(record: Record) -> tuple[str, ...]:
         notes.append(f"{listed} are bound by its root and not read here: contract-lint batch manifest check reads them")
     loose = _unnamed(record)
     if loose:
-        few = ", ".join(loose[:_FEW]) + (f" and {len(loose) - _FEW:,} more" if len(loose) > _FEW else "")
-        notes.append(f"{len(loose):,} bound file{'s' * (len(loose) != 1)} that no part names: {few}")
+        files = f"{len(loose):,} bound file{'s' * (len(loose) != 1)}"
+        notes.append(f"{files} that no part names: {in_a_line(loose, _FEW)}")
     return tuple(notes)
 
 

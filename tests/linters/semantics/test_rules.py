@@ -358,3 +358,27 @@ def test_several_faults_are_told_apart(tmp_path: Path) -> None:
         "decay-mask",
         "accumulator-dtype",
     }
+
+
+def test_a_step_that_makes_no_finite_number_is_not_judged(tmp_path: Path) -> None:
+    """Ratios of such numbers are none, and none of them is out of bounds."""
+    whole = facts()
+    first = whole.accumulations[0]
+    nan = float("nan")
+    cases = {
+        "its loss with 1 microbatch is nan": {"loss": nan},
+        "a gradient with 1 microbatch is no finite number": {"gram": [[nan for _ in row] for row in first.gram]},
+    }
+    for said, change in cases.items():
+        broken = [first.model_copy(update=change), *whole.accumulations[1:]]
+        (found,) = judged(tmp_path, whole.model_copy(update={"accumulations": broken}))
+        assert found.name == "not-probed" and f"was not judged: {said} on the probed batch" in found.message
+
+
+def test_an_update_that_is_no_finite_number_is_not_judged(tmp_path: Path) -> None:
+    whole = facts()
+    assert whole.update is not None and not judged(tmp_path, whole)
+    parameters = [each.model_copy(update={"dd": float("inf")}) for each in whole.update.parameters]
+    broken = whole.model_copy(update={"update": whole.update.model_copy(update={"parameters": parameters})})
+    (found,) = judged(tmp_path, broken)
+    assert found.name == "not-probed" and f"one update makes of `{parameters[0].path}`" in found.message

@@ -22,6 +22,11 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+def start_of(folder: str) -> str:
+    """What the paths of files in a folder of a record begin with; `.` is the project itself."""
+    return "" if folder == "." else f"{folder}/"
+
+
 def size_below(root: Path, path: str) -> int | None:
     """Bytes of a file, None where it is not there. Raises ContractLintError as `digest_below`."""
     descriptor = _opened(root, path)

@@ -31,7 +31,7 @@ from ....contracts.finding import Finding
 from ....contracts.record import DeviceState, FileDigest, Record, canonical, lock_digest, section_digests, sha256
 from ...rule import Rule
 from ..evidence import Recomputed, RecordEvidence
-from ..files import tree_digest
+from ..files import start_of, tree_digest
 
 _HELP = "make a new record: this one was put together by something else"
 
@@ -94,7 +94,7 @@ def _outside(record: Record, recomputed: Recomputed) -> Iterator[tuple[str, str 
 
 def below(record: Record, folder: str) -> dict[str, FileDigest]:
     """The files of a record in a folder, by their path there."""
-    start = "" if folder == "." else f"{folder}/"
+    start = start_of(folder)
     return {file.path[len(start) :]: file for file in record.files if file.path.startswith(start)}
 
 

@@ -33,6 +33,7 @@ from ...checkpoint.facts import MARKER
 from ...checkpoint.steps import STEP_METADATA
 from ...rule import Rule
 from ..evidence import RecordEvidence
+from ..files import start_of
 
 _OF_CHECKPOINT = (STEP_METADATA, MARKER)
 """Files that a checkpoint has, and nothing else."""
@@ -113,7 +114,7 @@ def _files(record: Record) -> Iterator[_Told]:
     sources = {each.source for each in [*record.metrics.values(), *record.verdicts] if each.source is not None}
     for path in sorted(sources - bound) + sorted({record.contract.path} - bound):
         yield "subject", f"the record rests on {path}, and does not bind it", path, "no such file"
-    held = tuple("" if each.folder == "." else f"{each.folder}/" for each in record.checkpoints)
+    held = tuple(start_of(each.folder) for each in record.checkpoints)
     loose = sorted(path for path in bound if path.rpartition("/")[2] in _OF_CHECKPOINT and not path.startswith(held))
     if loose:
         said = f"files of a checkpoint are bound, and it is none of those listed: {loose[0]}"

@@ -13,7 +13,7 @@ from ....contracts.record import DeviceState, FileDigest, Metric, Record
 from ....hlo_tools.capture import Capture, read_capture
 from ....linters.checkpoint.folder import Folder
 from ....linters.record.evidence import Recomputed
-from ....linters.record.files import digest_below, size_below
+from ....linters.record.files import digest_below, size_below, start_of
 from .build import device_of, programs
 from .metrics import MAX_BYTES, read_metrics
 from .reported import verdict_in
@@ -93,8 +93,9 @@ def _captures(record: Record, root: Path, whole: set[str]) -> list[Capture]:
     """The bound captures of which every file is what it was."""
     found = []
     for folder in sorted({each.capture for each in record.programs if each.capture is not None}):
-        inside = [path for path in (file.path for file in record.files) if path.startswith(f"{folder}/")]
-        if f"{folder}/manifest.json" in whole and all(path in whole for path in inside):
+        start = start_of(folder)
+        inside = [path for path in (file.path for file in record.files) if path.startswith(start)]
+        if f"{start}manifest.json" in whole and all(path in whole for path in inside):
             found.append(read_capture(root / folder))
     return found
 
@@ -102,9 +103,10 @@ def _captures(record: Record, root: Path, whole: set[str]) -> list[Capture]:
 def _added(record: Record, root: Path, files: Mapping[str, FileDigest | None]) -> dict[str, list[str]]:
     """Files in the folder of a checkpoint that the record does not bind, and so its root not."""
     found: dict[str, list[str]] = {}
-    for folder in sorted({each.folder for each in record.checkpoints}):
+    # The project itself, where that is a checkpoint's folder, holds other things too: this record, for one.
+    for folder in sorted({each.folder for each in record.checkpoints} - {"."}):
         # A bound file that was opened there tells that nothing on the way is a link, and that it lies below the root.
-        if not any(now is not None and path.startswith(f"{folder}/") for path, now in files.items()):
+        if not any(now is not None and path.startswith(start_of(folder)) for path, now in files.items()):
             continue
         inside = (f"{folder}/{name}" for name in Folder(root / folder, folder).files())
         more = sorted(path for path in inside if path not in files)

@@ -12,6 +12,7 @@ from ....contracts.record import Record, digest_in, sha256
 from ....contracts.record_file import parse_record, record_bytes
 from ....linters.cut import in_a_line
 from ....linters.record.evidence import Recomputed, RecordEvidence
+from ....linters.record.files import start_of
 from ....linters.record.judge import judge_record
 from ..report import FailOn, Report, report
 from ..selection import require_known, selected
@@ -115,7 +116,7 @@ def _unnamed(record: Record) -> list[str]:
     named = {record.contract.path, *(each.manifest for each in record.data)}
     named |= {each.source for each in [*record.metrics.values(), *record.verdicts] if each.source is not None}
     folders = {each.folder for each in record.checkpoints} | {each.capture for each in record.programs if each.capture}
-    held = tuple("" if folder == "." else f"{folder}/" for folder in folders)
+    held = tuple(map(start_of, folders))
     paths = (file.path for file in record.files)
     return [path for path in paths if path not in named and not path.startswith(held) and not path.endswith(".yaml")]
 

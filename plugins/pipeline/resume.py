@@ -240,11 +240,7 @@ def _proof(facts: ResumeFacts) -> str:
         f"{', '.join(names)} and {arrays:,} array{'s' * (arrays != 1)} equal to the bit"
     ]
     for leg in facts.meshes:
-        compared = leg.compared
-        loss = (
-            f", loss at {compared.ratio:.2g} of its bound"
-            if compared is not None and compared.ratio is not None
-            else ""
-        )
+        ratio = leg.compared.ratio if leg.compared is not None else None
+        loss = "" if ratio is None else f", loss at {ratio:.2g} of its bound" if ratio else ", the loss too"
         parts.append(f"on {words(leg.mesh)} equal to the bit{loss}")
     return "; ".join(parts)

@@ -19,6 +19,7 @@ from typing import Literal
 from pydantic import Field
 
 from .manifest import Count, Fact, NotCompared, Positive
+from .uncounted import Uncounted
 
 STEP, WHOLE, PARTS, MEANS, SHARDS, PIECE = "step", "whole:", "parts:", "means:", "shards:", "piece:"
 
@@ -111,7 +112,10 @@ class SemanticsFacts(Fact):
     """What the probe of one step found. `precision` is that of its arithmetic."""
 
     precision: Literal["float64", "float32", "less"]
-    mask: str | None = None
+    mask: str | None = Field(default=None, description="The array that says which targets count.")
+    uncounted: Uncounted | None = Field(
+        default=None, description="The id of targets that do not count, where that array is the labels."
+    )
     sizes: SizesFact | None = None
     terms: dict[str, TermSum] = Field(default_factory=dict)
     elsewhere: dict[str, float] = Field(

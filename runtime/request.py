@@ -44,17 +44,16 @@ class SemanticsRequest(Message):
 
     counts: numbers of microbatches to build the step with, where `accumulation_arg` of the step says how;
     `microbatches` is the promised one. order: `strided` or `contiguous`. masks: names an array may have that says which
-    targets count; without one, labels tell it by negative ids (labels: their names, ignored: the id). clip, clip_arg:
-    limit of the gradient's norm and the build argument that sets it. b1, b2, eps: of the
-    declared optimizer.
+    targets count; without one, labels tell it (labels: their names, each with the least value that is promised of it).
+    clip, clip_arg: limit of the gradient's norm and the build argument that sets it. b1, b2, eps: of the declared
+    optimizer.
     """
 
     counts: tuple[int, ...] = (1, 2, 4, 8)
     microbatches: int = 1
     order: Literal["strided", "contiguous"] = "strided"
     masks: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    ignored: int | None = None
+    labels: dict[str, float | None] = {}
     clip: float | None = None
     clip_arg: str | None = None
     b1: float = 0.9

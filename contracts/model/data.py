@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .base import Section
-from .data_fields import FieldSection, StageSection
+from .data_fields import ROLE_NAMES, FieldSection, Role, StageSection
 from .data_source import (
     DatasetSection,
     DataShardingSection,
@@ -86,6 +86,13 @@ class DataSection(Section):
     def batch_fields(self) -> dict[str, FieldSection]:
         """The arrays of a batch: `fields`, or what the last stage gives where these are not listed."""
         return self.fields or (self.stages[-1].output if self.stages else None) or {}
+
+    def names_of(self, role: Role) -> list[str]:
+        """What an array of a role may be called, the likelier first: the names that the contract gives it, then the
+        usual ones, without those that it gives another role."""
+        declared = {name: field.role for name, field in self.batch_fields.items() if field.role is not None}
+        given = [name for name, known in declared.items() if known == role]
+        return [*given, *(name for name in ROLE_NAMES[role] if name not in declared)]
 
     @property
     def fields_key(self) -> str:

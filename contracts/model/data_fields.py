@@ -73,10 +73,9 @@ class FieldSection(Section):
     )
 
     @property
-    def ignored_id(self) -> int | None:
-        """Of targets: the id of those that do not count, where the range begins with one below 0."""
-        least = self.range[0] if self.range is not None else 0
-        return int(least) if least < 0 and float(least).is_integer() else None
+    def least(self) -> float | None:
+        """Where the range begins; None without one."""
+        return None if self.range is None else self.range[0]
 
 
 class StageSection(Section):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
-from ...contracts.model import ROLE_NAMES, DataSection, PackingSection, Role
+from ...contracts.model import DataSection, PackingSection, Role
+from ...contracts.uncounted import Uncounted, uncounted_id
 from .padding import documents_of_mask, text_of_padding
 
 if TYPE_CHECKING:
@@ -41,17 +42,11 @@ class Batch:
     @cached_property
     def roles(self) -> dict[Role, str]:
         """Role -> name of the array."""
-        declared = {
-            entry.role: name for name, entry in self.data.batch_fields.items() if entry.role and name in self.arrays
-        }
-        spoken_for = {name for name, entry in self.data.batch_fields.items() if entry.role}
         found: dict[Role, str] = {}
         for role in ROLES:
-            names = [name for name in ROLE_NAMES[role] if name in self.arrays and name not in spoken_for]
-            if role in declared:
-                found[role] = declared[role]
-            elif names:
-                found[role] = names[0]
+            name = next((name for name in self.data.names_of(role) if name in self.arrays), None)
+            if name is not None:
+                found[role] = name
         return found
 
     def get(self, role: Role) -> numpy.ndarray | None:
@@ -163,24 +158,21 @@ class Batch:
         if parts:
             return numpy.prod([part.astype(numpy.float64) for part in parts], axis=0)
         targets = self.get("targets")
-        if targets is None or self.ignored_id is None:
+        if targets is None or self.uncounted is None:
             return None
-        return (targets != self.ignored_id).astype(numpy.float64)
+        return self.uncounted.counted(targets).astype(numpy.float64)
 
     @cached_property
-    def ignored_id(self) -> int | None:
-        """The id below 0 of targets that are not counted, where no mask says which are: the least value that the
-        contract lets them have; else the only such value in the batch."""
+    def uncounted(self) -> Uncounted | None:
+        """The id of targets that do not count; None where a mask says which do, and where no id does."""
         import numpy
 
         targets = self.get("targets")
         if targets is None or any(role in self.roles for role in _WEIGHTS):
             return None
         declared = self.data.batch_fields.get(self.name("targets"))
-        if declared is not None and declared.range is not None:
-            return declared.ignored_id
-        below = numpy.unique(targets[targets < 0])
-        return int(below[0]) if len(below) == 1 else None
+        below = numpy.unique(targets[targets < 0]).tolist()
+        return uncounted_id(declared.least if declared is not None else None, below)
 
     @property
     def counted_by(self) -> str:
@@ -189,12 +181,12 @@ class Batch:
 
     def not_counted(self, at: str) -> str:
         """What that array has to hold where a target does not count: `0 at padding`."""
-        return f"{0 if self.ignored_id is None else self.ignored_id} {at}"
+        return f"{0 if self.uncounted is None else self.uncounted.id} {at}"
 
     def counts(self, place: tuple[int, int]) -> str:
         """What it holds at a place that counts."""
         targets = self.get("targets")
-        if self.ignored_id is not None and targets is not None:
+        if self.uncounted is not None and targets is not None:
             return str(int(targets[place]))
         return "nothing" if self.counted is None else f"{float(self.counted[place]):g}"
 

@@ -45,6 +45,14 @@ class BatchEvidence:
                 found["sequence"] = sequence
         return found
 
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """The id of targets that do not count, as a line of evidence, where no contract gives it."""
+        uncounted = self.batch.uncounted
+        if uncounted is None or not uncounted.inferred:
+            return ()
+        return (uncounted.said(self.batch.name("targets")),)
+
     def finding(self, rule: Rule, message: str, *, subject: str, key: str | None = None, **fields: Any) -> Finding:
         """A finding on the file; `key` is the promise it breaks, named with its place where it is written down."""
         if key is not None and self.loaded is not None:

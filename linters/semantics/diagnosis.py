@@ -79,11 +79,11 @@ class Diagnosis:
             if term.name in facts.terms and term.weight is not None and term.normaliser is not None
         ]
         self.complete = len(self.terms) == len(objective.terms) == len(facts.terms)
-        self.complete = self.complete and not self.uncounted and not self.unfinite and self.broken is None
+        self.complete = self.complete and not self.without_divisor and not self.unfinite and self.broken is None
 
     @property
-    def uncounted(self) -> tuple[tuple[int, TermSection], ...]:
-        """Terms that are divided by what nothing in the probed batch tells."""
+    def without_divisor(self) -> tuple[tuple[int, TermSection], ...]:
+        """Terms whose promised divisor nothing in the probed batch tells."""
         sizes = self.facts.sizes
         if sizes is None:
             return ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ...contracts.key import format_key
 
 if TYPE_CHECKING:
+    from ...contracts.semantics import SemanticsFacts
     from ..evidence import StepEvidence
     from .diagnosis import Found, Measured
 
@@ -30,6 +31,15 @@ def with_microbatches(counts: Iterable[int]) -> str:
     numbers = [str(count) for count in sorted(set(counts))]
     listed = " and ".join([", ".join(numbers[:-1]), numbers[-1]] if len(numbers) > 1 else numbers)
     return f"with {listed} microbatch{'es' * (numbers != ['1'])}"
+
+
+def counted_by(facts: SemanticsFacts) -> tuple[str, ...]:
+    """What says which targets of the probed batch count, as a line of evidence; none where nothing does."""
+    if facts.mask is None:
+        return ()
+    if facts.uncounted is not None:
+        return (facts.uncounted.said(facts.mask),)
+    return (f"the batch counts its targets in `{facts.mask}`",)
 
 
 def digits(ratio: float) -> str:

@@ -39,6 +39,8 @@ class RowView:
     """Weights of the targets of this row, added up; None without a mask."""
     facts: BatchFacts
     row_facts: RowFacts
+    inferred: tuple[str, ...] = ()
+    """What the batch itself has to say of the promise, in words: which id of its targets does not count."""
     query: int | None = None
     visible: tuple[Run, ...] = ()
     tokenizer: str | None = None
@@ -59,6 +61,7 @@ class RowView:
             "documents": [{"segment": s.segment, "start": s.start, "stop": s.stop} for s in self.spans],
             "counted": [list(run) for run in self.counted],
             "denominator": self.denominator,
+            "inferred": list(self.inferred),
             "query": None if self.query is None else {"column": self.query, "keys": [list(r) for r in self.visible]},
         }
 
@@ -117,6 +120,7 @@ def _proof(evidence: BatchEvidence) -> str:
         return "no array of tokens, targets, segments or positions was found: nothing checked but names and numbers"
     roles = evidence.batch.roles
     said = f"{shape[0]:,} x {shape[1]:,}: {', '.join(roles[role] for role in ROLES if role in roles)}"
+    said = "; ".join([said, *evidence.inferred])
     probe = evidence.probe
     if probe is None:
         return said
@@ -165,6 +169,7 @@ def view_row(
         denominator=None if batch.counted is None else float(batch.counted[row].sum()),
         facts=batch_facts(batch),
         row_facts=row_facts(batch, row),
+        inferred=evidence.inferred,
         query=query,
         visible=tuple(visible_keys(batch, row, query)) if query is not None else (),
         tokenizer=None if tokenizer is None else Path(tokenizer).as_posix(),

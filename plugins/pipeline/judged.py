@@ -11,7 +11,7 @@ from ...contracts.model import format_bytes
 from ...hlo_tools.capture import Capture
 from ...linters.evidence import StepEvidence
 from ...linters.judge import evidence_of, judge
-from ...linters.semantics.wording import with_microbatches
+from ...linters.semantics.wording import counted_by, with_microbatches
 from .not_checked import NotChecked
 from .report import FailOn, Report, report
 from .resolved import resolved_rows
@@ -103,14 +103,19 @@ def _proof(tables: Sequence[StepTables]) -> str:
 
 
 def _probed(evidence: Iterable[StepEvidence]) -> Iterable[str]:
-    """`2 terms as promised with 1, 2, 4 and 8 microbatches (float64)`; `1 of 2` where rounding hides the other."""
+    """`2 terms as promised with 1, 2, 4 and 8 microbatches (float64)`; `1 of 2` where rounding hides the other.
+
+    Which id of the labels does not count is said where no contract does."""
     for each in evidence:
         if each.diagnosis is not None and each.diagnosis.measured:
             count = len(each.diagnosis.terms)
             seen = {found.index for one in each.diagnosis.measured for found in one.found if found.ratio is not None}
             of = f"{len(seen)} of {count}" if len(seen) < count else str(count)
             counts = with_microbatches(fact.fact.microbatches for fact in each.diagnosis.measured)
-            yield f"{of} term{'s' * (count != 1)} as promised {counts} ({each.diagnosis.facts.precision})"
+            facts = each.diagnosis.facts
+            yield f"{of} term{'s' * (count != 1)} as promised {counts} ({facts.precision})"
+            if facts.uncounted is not None and facts.uncounted.inferred:
+                yield from counted_by(facts)
 
 
 def _only_read(loaded: LoadedContract, semantics: bool) -> Iterable[str]:

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from ...contracts.model import Role
 from ..pipeline.batch import RowView
 from .batch_words import facts, headline, pieces, ranges, visible
+from .wrap import sentences
 
 LABELS: dict[Role, str] = {
     "tokens": "token",
@@ -28,7 +29,7 @@ _PIECE = 16
 
 def text(view: RowView, width: int) -> str:
     """The answer, the batch, the documents, then the tokens; lines of at most `width` columns."""
-    lines = [headline(view), *(f"  {line}" for line in facts(view))]
+    lines = [headline(view), *(sentences(f"  {line}", width, hanging="  ") for line in facts(view))]
     if view.query is not None:
         lines.append(f"  {visible(view)}")
     if view.spans:

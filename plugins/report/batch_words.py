@@ -38,6 +38,7 @@ def facts(view: RowView) -> list[str]:
         count = known.counted or 0
         said = f"{plural(count, 'target')} count{'s' * (count == 1)}"
         lines.append(f"{said}; the mean loss is divided by {known.denominator:,g}")
+    lines += map(one_line, view.inferred)
     row = view.row_facts
     said = [f"{row.padding:.1%} padding"] if row.padding else []
     if row.copies:

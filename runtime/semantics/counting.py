@@ -1,40 +1,44 @@
-"""Which targets of a batch count: where a mask is not 0, else where a label is not negative.
+"""Which targets of a batch count: where a mask is not 0, else where a label is not the id that does not count.
 
 Code of another tradition has no mask: it writes a negative id, often -100, over the labels that the loss leaves out.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from ...contracts.uncounted import uncounted_id, why_none
 from ..run.values import HostValue
 from .inputs import Inputs, microbatches
 
 TRIES = 64
 
 
-def with_labels(
-    inputs: Inputs, values: Mapping[str, HostValue], labels: Sequence[str], least: int | None = None
-) -> Inputs:
-    """The inputs with the labels as what tells which targets count, where no mask does and a negative id is known.
+def with_labels(inputs: Inputs, values: Mapping[str, HostValue], labels: Mapping[str, float | None]) -> Inputs | str:
+    """The inputs with the labels as what tells which targets count, where no mask does; a sentence where they cannot.
 
-    labels: names that the labels may have. least: the id that is not counted, where no row of this batch has one.
+    labels: names that the labels may have, each with the least value that the contract promises of it.
     """
     if inputs.mask is not None:
         return inputs
-    name = next((name for wanted in labels for name in inputs.batch if name.rpartition("/")[2] == wanted), None)
-    if name is None or values[name].key is not None or values[name].array.dtype.kind != "i":
-        return inputs
+    there = {name.rpartition("/")[2]: name for name in reversed(inputs.batch)}
+    wanted = next((each for each in labels if each in there), None)
+    if wanted is None:
+        return "the batch has neither a mask nor labels, by any usual name or by `data`"
+    name, least = there[wanted], labels[wanted]
     array = values[name].array
-    negative = Counter(array[array < 0].tolist())
-    ignored = negative.most_common(1)[0][0] if negative else least
-    if ignored is None or not np.iinfo(array.dtype).min <= ignored < 0:
-        return inputs
-    return replace(inputs, mask=name, ignored=ignored)
+    if values[name].key is not None or array.dtype.kind != "i":
+        return f"`{name}` has no integers that could be below 0"
+    below = np.unique(array[array < 0]).tolist()
+    uncounted = uncounted_id(least, below)
+    if uncounted is None:
+        return why_none(name, least, below)
+    if uncounted.id < np.iinfo(array.dtype).min:
+        return f"`{name}` is {array.dtype} and cannot hold {uncounted.id}, where its `range` begins"
+    return replace(inputs, mask=name, uncounted=uncounted)
 
 
 def counted(values: Mapping[str, HostValue], inputs: Inputs, rows: slice | None = None) -> float | None:
@@ -77,11 +81,11 @@ def uneven(values: Mapping[str, HostValue], inputs: Inputs, counts: Sequence[int
 
 
 def _weights(array: np.ndarray, inputs: Inputs) -> np.ndarray:
-    return array.astype(np.float64) if inputs.ignored is None else (array >= 0).astype(np.float64)
+    return (array if inputs.uncounted is None else inputs.uncounted.counted(array)).astype(np.float64)
 
 
 def _none_of(array: np.ndarray, inputs: Inputs) -> np.ndarray:
-    return np.full_like(array, 0 if inputs.ignored is None else inputs.ignored)
+    return np.full_like(array, 0 if inputs.uncounted is None else inputs.uncounted.id)
 
 
 def _thinned(mask: np.ndarray, inputs: Inputs, rng: np.random.Generator) -> np.ndarray:
@@ -89,7 +93,7 @@ def _thinned(mask: np.ndarray, inputs: Inputs, rng: np.random.Generator) -> np.n
     keep = rng.random(mask.shape) < share
     if mask.ndim > 1:
         flat, there = keep.reshape(mask.shape[0], -1), _weights(mask, inputs).reshape(mask.shape[0], -1) != 0
-        if inputs.ignored is not None:
+        if inputs.uncounted is not None:
             # A model that shifts leaves out the first label of a row: then both ways of counting are one.
             flat[:, 0] = False
             there[:, 0] &= ~np.any(there[:, 1:], axis=1)

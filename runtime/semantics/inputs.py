@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...contracts.uncounted import Uncounted
 from ..leaves import joined
 from ..run.evaluate import FIRST_MOMENTS, SECOND_MOMENTS
 from ..run.values import HostValue, key_of, named_leaves
@@ -22,14 +23,14 @@ NUDGE = 0.05
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """Names of input leaves. `parameters`: path in the gradients -> leaf. `mask` has a row for each sequence; where
-    it is the labels, `ignored` is the negative id of those that do not count.
+    it is the labels, `uncounted` is the id of those that do not count.
     """
 
     parameters: dict[str, str]
     batch: tuple[str, ...]
     sequences: int
     mask: str | None
-    ignored: int | None = None
+    uncounted: Uncounted | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

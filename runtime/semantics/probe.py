@@ -80,7 +80,9 @@ class _Probe:
         skipped: list[NotCompared] = []
         counts = self._counts(inputs, skipped)
         start = self._start(step)
-        inputs = with_labels(inputs, start, request.asked.labels, request.asked.ignored)
+        told = with_labels(inputs, start, request.asked.labels)
+        untold = [NotCompared(what="which targets count", reason=told)] if isinstance(told, str) else []
+        inputs = inputs if isinstance(told, str) else told
         values = uneven(nudged(start, inputs), inputs, counts, request.asked.order)
         parts = self._parts(step, inputs)
         devices = 1 if self.mesh is None else self.mesh.size
@@ -121,6 +123,7 @@ class _Probe:
         return SemanticsFacts(
             precision=precision,
             mask=inputs.mask,
+            uncounted=inputs.uncounted,
             sizes=SizesFact(
                 sequences=inputs.sequences, positions=positions, tokens=tokens, parts=parts, devices=devices
             ),
@@ -133,7 +136,7 @@ class _Probe:
             metrics=metrics,
             update=update,
             draws=drawn,
-            not_judged=skipped,
+            not_judged=[*skipped, *untold],
         )
 
     @cached_property

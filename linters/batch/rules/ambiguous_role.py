@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ....contracts.model import ROLE_NAMES
 from ...rule import Rule
 from ..evidence import BatchEvidence
 
@@ -38,14 +37,13 @@ from ..evidence import BatchEvidence
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
     import numpy
 
-    batch, declared = evidence.batch, evidence.data.batch_fields
-    given = {entry.role for entry in declared.values() if entry.role is not None}
-    spoken_for = {name for name, entry in declared.items() if entry.role is not None}
+    batch = evidence.batch
+    given = {entry.role for entry in evidence.data.batch_fields.values() if entry.role is not None}
     for role, taken in batch.roles.items():
         if role in given:
             continue
-        for name in ROLE_NAMES[role]:
-            if name == taken or name in spoken_for or name not in batch.arrays:
+        for name in evidence.data.names_of(role):
+            if name == taken or name not in batch.arrays:
                 continue
             if not numpy.array_equal(batch.arrays[name], batch.arrays[taken]):
                 what = role.replace("_", " ")

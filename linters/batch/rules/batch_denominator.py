@@ -53,7 +53,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         subject=name,
         expected=f"{wanted:,.10g}",
         found=f"{denominator:,.10g}",
-        evidence=(f"loss_terms of step {probe.step} on this batch",),
+        evidence=(f"loss_terms of step {probe.step} on this batch", *evidence.inferred),
         help="divide by the sum of the mask, or promise another `normaliser` of the term in `objective`",
         details={"term": name, "denominator": denominator, "counted": wanted},
     )

@@ -50,7 +50,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
     else:
         real[:, :-1] = (segments[:, 1:] != 0) & (segments[:, 1:] == segments[:, :-1])
     tokens = batch.get("tokens")
-    if batch.ignored_id is not None and tokens is not None:
+    if batch.uncounted is not None and tokens is not None:
         # What is not counted has lost its id: the token that it stands for tells.
         stood_for = tokens if batch.shift == "model" else numpy.roll(tokens, -1, axis=1)
         targets = numpy.where(counted == 0, stood_for, targets)
@@ -66,9 +66,9 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         subject=batch.counted_by,
         key="data.counted.eos" if promised else None,
         confidence="certain" if batch.segments_are_certain else "likely",
-        expected=f"{1 if batch.ignored_id is None else eos} at the end of every document",
+        expected=f"{1 if batch.uncounted is None else eos} at the end of every document",
         found=batch.not_counted("there"),
-        evidence=tuple(rows_of(lost)),
+        evidence=(*rows_of(lost), *evidence.inferred),
         help="make the mask from lengths or segment ids, not from the value of the target",
         details={"ends": int(ends.sum()), "lost": int(lost.sum()), "first": list(first(lost))},
     )

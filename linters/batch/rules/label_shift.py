@@ -83,7 +83,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
 
 def _model_may_shift(batch: Batch) -> bool:
     """The usual layout of models that shift by themselves: targets that are the tokens, but for an id below 0."""
-    return batch.ignored_id is not None or (batch.name("tokens"), batch.name("targets")) == ("input_ids", "labels")
+    return batch.uncounted is not None or (batch.name("tokens"), batch.name("targets")) == ("input_ids", "labels")
 
 
 _FARTHEST = 3

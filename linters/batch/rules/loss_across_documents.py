@@ -64,7 +64,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         key="data.counted.across_documents" if evidence.loaded is not None else None,
         expected=batch.not_counted("at the last token of a document"),
         found=batch.counts(first(wrong)),
-        evidence=tuple(rows_of(wrong)),
+        evidence=(*rows_of(wrong), *evidence.inferred),
         help="mask the last token of every document",
         details={"count": int(wrong.sum()), "documents": total, "first": list(first(wrong))},
     )

@@ -65,7 +65,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         confidence="certain" if batch.segments_are_certain else "likely",
         expected=batch.not_counted("at padding"),
         found=batch.counts(first(wrong)),
-        evidence=tuple(rows_of(wrong)),
+        evidence=(*rows_of(wrong), *evidence.inferred),
         details={"count": int(wrong.sum()), "counted": total, "first": list(first(wrong))},
     )
 

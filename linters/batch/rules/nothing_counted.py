@@ -61,6 +61,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         severity="error" if whole else "warning",
         expected="a target that counts in every row",
         found="0",
+        evidence=evidence.inferred,
         details={"rows": rows},
     )
 

@@ -32,7 +32,7 @@ from ...evidence import StepEvidence
 from ...rule import Rule
 from ..diagnosis import Diagnosis
 from ..meaning import LABELS, Setting, number, same
-from ..wording import digits, term_key
+from ..wording import counted_by, digits, term_key
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -84,7 +84,7 @@ def _finding(
         key=key,
         expected=f"{normaliser} = {number(promised)}",
         found=number(own),
-        evidence=(f"the batch counts its targets in `{diagnosis.facts.mask}`",) if diagnosis.facts.mask else (),
+        evidence=counted_by(diagnosis.facts),
         help="divide by the promised number, or promise the one that is meant",
         details={"terms": [term.name for _, term in chosen]},
     )

@@ -40,7 +40,7 @@ from ...evidence import StepEvidence
 from ...rule import Rule
 from ..diagnosis import Found
 from ..meaning import number
-from ..wording import loss_line, term_key, terms, with_microbatches
+from ..wording import counted_by, loss_line, term_key, terms, with_microbatches
 
 
 def check(evidence: StepEvidence) -> Iterable[Finding]:
@@ -82,7 +82,8 @@ def _finding(evidence: StepEvidence, found: list[Found]) -> Finding:
         evidence=tuple(
             f"N={each.fact.microbatches}: cosine to the promised gradient {each.cosine:.6f}; {loss_line(each)}"
             for each in means
-        ),
+        )
+        + counted_by(diagnosis.facts),
         help="add up the microbatches and devices first, and divide once by the counted tokens of the whole step",
         details={"terms": sorted({each.term.name for each in found})},
     )

@@ -43,8 +43,8 @@ from ..wording import term_key
 TWIN = "give the step `reference_args` with which it computes in float32 or wider, such as { compute: float32 }"
 STEP = "give the step `loss_and_grads(*args) -> (loss, grads)` and `loss_terms(*args) -> {name: (sum, denominator)}`"
 COUNTED = (
-    "name the array that tells it (data: { fields: { NAME: { role: loss_mask } } }), or give labels that do not count "
-    "a negative id; where all targets count, promise `batch_positions`"
+    "name its mask (data: { fields: { NAME: { role: loss_mask } } }) or the id of labels that do not count (labels: "
+    "{ range: [-100, LAST] }); where all targets count, promise `normaliser: batch_positions`"
 )
 
 
@@ -72,9 +72,9 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     elif evidence.diagnosis is not None and evidence.diagnosis.broken is not None:
         why = f"{evidence.diagnosis.broken} on the probed batch"
         advice = "look at what the step makes of the values of `example(0)`"
-    elif evidence.diagnosis is not None and evidence.diagnosis.uncounted:
-        index, term = evidence.diagnosis.uncounted[0]
-        why = f"no mask and no negative label tells which targets count, and `{term.name}` is divided by their number"
+    elif evidence.diagnosis is not None and evidence.diagnosis.without_divisor:
+        index, term = evidence.diagnosis.without_divisor[0]
+        why = f"nothing in its batch tells which targets count, and `{term.name}` is divided by their number"
         key, advice = term_key(index, "normaliser"), COUNTED
     else:
         return

@@ -194,7 +194,7 @@ def test_a_batch_that_does_not_tell_what_counts_is_said(tmp_path: Path) -> None:
     assert sizes is not None
     (found,) = judged(tmp_path, facts(mask=None, sizes=sizes.model_copy(update={"tokens": None})))
     assert found.name == "not-probed" and found.key == "objective.terms[0].normaliser"
-    assert "no mask and no negative label tells which targets count, and `cross_entropy` is divided" in found.message
+    assert "nothing in its batch tells which targets count, and `cross_entropy` is divided" in found.message
 
 
 def stopped(**changes: Any) -> SemanticsFacts:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from contract_lint.plugins.pipeline.batch import check_batch, open_batch, view_row
+from contract_lint.plugins.report.batch_text import text
+from contract_lint.plugins.report.batch_words import facts
 from rich.cells import cell_len
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -35,6 +38,23 @@ def test_check_exits_with_what_it_found(cli: Run, tmp_path: Path) -> None:
     assert cli("batch", "check", "b.npz", "--ignore", "DAT609").stdout.startswith("PASS b.npz: 2 x 64: tokens, targets")
     listed = json.loads(cli("batch", "check", "b.npz", "--format", "json").stdout)
     assert [each["code"] for each in listed["findings"]] == ["DAT609"]
+
+
+@pytest.mark.parametrize("promised", [False, True])
+def test_the_id_of_targets_that_do_not_count_is_said_where_it_is_inferred(tmp_path: Path, promised: bool) -> None:
+    tokens = np.arange(3, 23).reshape(2, 10)
+    targets = np.where(np.arange(10) < 9, np.roll(tokens, -1, 1), -100)
+    np.savez(tmp_path / "b.npz", tokens=tokens, labels=targets)
+    (tmp_path / "c.contract.yaml").write_text(
+        HEAD + "data: { fields: { tokens: {}, labels: { range: [-100, 99] } }, shift: batch }\n"
+    )
+    contract = tmp_path / "c.contract.yaml" if promised else None
+    proof = check_batch([tmp_path / "b.npz"], contract=contract).proof or ""
+    view = view_row(open_batch(tmp_path / "b.npz", contract), 0)
+    said = "-100 is taken for targets that do not count: the only id below 0 in `labels`, and no `range` names one"
+    assert ([said] == list(view.inferred) == view.as_json()["inferred"]) is not promised
+    assert (said in proof) is (said in facts(view)) is not promised
+    assert view.facts.counted == 18 and max(map(len, text(view, 80).splitlines()[1:])) <= 80
 
 
 @pytest.mark.parametrize("columns", [80, 120])

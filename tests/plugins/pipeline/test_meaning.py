@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from contract_lint.contracts.model import ObjectiveSection
 from contract_lint.contracts.semantics import SemanticsFacts
+from contract_lint.contracts.uncounted import Uncounted
 from contract_lint.linters.semantics.diagnosis import Diagnosis
+from contract_lint.plugins.pipeline.judged import _probed as probed
 from contract_lint.plugins.pipeline.meaning import meaning
 from contract_lint.plugins.pipeline.tables import MeaningTable
 
@@ -58,6 +60,15 @@ def test_a_kept_promise_is_a_ratio_of_one_everywhere() -> None:
     assert all(row.verdict == "ok" and row.ratio == pytest.approx(1, abs=2e-6) for row in table.terms)
     assert [row.microbatches for row in table.losses] == list(COUNTS)
     assert all(row.equal_digits == 9 for row in table.losses)
+
+
+@pytest.mark.parametrize("inferred", [True, False])
+def test_the_verdict_names_an_id_that_was_inferred(inferred: bool) -> None:
+    found = facts(mask="batch/labels", uncounted=Uncounted(id=-100, inferred=inferred))
+    evidence: Any = SimpleNamespace(diagnosis=Diagnosis(found, OBJECTIVE))
+    terms, *more = probed([evidence])
+    assert terms == "2 terms as promised with 1, 2, 4 and 8 microbatches (float64)"
+    assert [each.partition(":")[0] for each in more] == ["-100 is taken for targets that do not count"] * inferred
 
 
 def test_a_factor_stands_beside_its_term_alone() -> None:

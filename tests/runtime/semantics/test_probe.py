@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from contract_lint.contracts.semantics import SemanticsFacts
+from contract_lint.contracts.uncounted import Uncounted
 
 HERE = Path(__file__).parent
 ROWS, WIDTH, INPUTS, CLASSES = 8, 6, 5, 4
@@ -48,6 +49,7 @@ def test_labels_tell_what_counts(probes: dict[tuple[str, bool], SemanticsFacts])
     for fault in (False, True):
         facts = probes["labels", fault]
         assert facts.precision == "float64" and facts.mask == "batch/labels" and facts.sizes is not None
+        assert facts.uncounted == Uncounted(id=-100, inferred=True)
         assert facts.sizes.tokens == facts.terms["xent"].denominator
         for fact in facts.accumulations[1:3]:
             assert len(set(fact.tokens)) == fact.microbatches, "an even mask hides a mean of means"

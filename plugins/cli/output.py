@@ -28,7 +28,7 @@ UNWRITTEN = 2
 def emit(report: Report, form: str, output: str | None) -> int:
     """Write the report in format `form` and return the exit code that follows from it.
 
-    A file named by `--output` gets the report; the verdict then goes to standard error.
+    A file named by `--output` gets the report; the verdict then goes to standard error, as what was not looked at does.
     """
     width, color = (None, False) if output else terminal()
     text = render(_verbose(report), form, width, color)
@@ -37,6 +37,8 @@ def emit(report: Report, form: str, output: str | None) -> int:
         from ..report.verdict import headline
 
         click.echo(folded(headline(report)), err=True)
+    for each in report.notes:
+        note(each)
     return report.exit_code
 
 
@@ -49,8 +51,9 @@ def emit_check(
     With a diff that is not empty the exit code is 1, and 2 where a file could not be written: what was asked for was
     not done.
     """
-    for note in swept.notes:
-        click.echo(folded(note, "  "), err=True)
+    if diff or (text and swept.text is not None):
+        for each in swept.notes:
+            note(each)
     if diff:
         sys.stdout.write(swept.diff or "")
         said = "would be applied" if swept.mended else "to apply"

@@ -62,7 +62,6 @@ def create(
     """
     from ..pipeline.record.create import Asked, create
     from ..pipeline.record.verify import new_report
-    from .output import note
     from .progress import progress
 
     settings = wanted.settings()
@@ -71,10 +70,7 @@ def create(
         created = create(
             contract, asked, root=root, out=out, python=python, cache_dir=cache_dir or settings.cache_dir, say=told
         )
-    code = wanted.emit(new_report(created, settings.select, settings.ignore, settings.fail_on))
-    for each in created.notes:
-        note(each)
-    return code
+    return wanted.emit(new_report(created, settings.select, settings.ignore, settings.fail_on))
 
 
 @command.command("verify", short_help="Whether a record and all it binds are unchanged.")
@@ -85,7 +81,6 @@ def create(
 def verify(record: str, root: str | None, cache_dir: str | None, wanted: Wanted) -> int:
     """Work out every digest of RECORD again: its own, those of the files it binds, and what follows from them."""
     from ..pipeline.record.verify import verify_record
-    from .output import note
     from .progress import progress
 
     settings = wanted.settings()
@@ -99,10 +94,7 @@ def verify(record: str, root: str | None, cache_dir: str | None, wanted: Wanted)
             fail_on=settings.fail_on,
             on_progress=told,
         )
-    code = wanted.emit(report)
-    for each in report.notes:
-        note(each)
-    return code
+    return wanted.emit(report)
 
 
 @command.command("show", short_help="What a record says.")

@@ -78,13 +78,17 @@ def check_resume(
 
 
 def resumed(loaded: LoadedContract, options: Options, say: Told | None = None) -> ResumeFacts:
-    """Run all legs. Raises ContractLintError for whatever the step raises."""
+    """Run all legs. Raises ContractLintError for whatever the step raises, on a mesh that was asked for too."""
     require_jax(options.python)
     names = chosen_targets(loaded, () if options.target is None else (options.target,))
     executing = [name for name in names if parse_target(name).executes]
     if not executing:
         said = f"none of the targets {', '.join(names)} can be executed here"
         raise ContractLintError(said, loaded.place("targets"), "name one that can: --target cpu:8")
+    for axes in options.meshes or ():
+        if prod(axes.values()) != (devices := parse_target(executing[0]).device_count):
+            said = f"the mesh {words(axes)} needs {prod(axes.values()):,} devices, and {executing[0]} has {devices:,}"
+            raise ContractLintError(said, None, "give --mesh sizes whose product is the number of devices")
     steps = list(loaded.contract.step) if loaded.contract is not None else []
     child = child_request(loaded, executing[0], [options.step or steps[0]])
     with temporary_folder() as work:
@@ -140,6 +144,8 @@ class _Test:
                 at = saved + number
                 leg = self._leg(name, child, at + 1, save=[at + 1], loss_at=[at, at + 1], against=loss)
             except ContractLintError as error:
+                if self.options.meshes is not None:
+                    raise
                 self.notes.append(f"not restored onto {words(axes)}: {' '.join(error.message.split())[:200]}")
                 shutil.rmtree(self.work / name)
                 continue

@@ -32,7 +32,8 @@ def test_a_name_in_the_settings_that_is_no_function_is_said_each_time(cli: Run, 
     for _ in range(2):
         done = cli("check")
         assert done.stderr == (
-            "pyproject.toml:3: `traced` names 'pkg.a:F', which is no function here; did you mean `pkg.a:f`?\n"
+            "contract-lint: pyproject.toml:3: `traced` names 'pkg.a:F', which is no function here; "
+            "did you mean `pkg.a:f`?\n"
         )
 
 

@@ -13,6 +13,8 @@ import pytest
 from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.finding import Location
 from contract_lint.plugins.cli import boundary
+from contract_lint.plugins.cli.output import emit
+from contract_lint.plugins.pipeline.report import report
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -156,3 +158,9 @@ def test_closed_streams_change_nothing(closed: str, code: int) -> None:
         f"{sys.executable} -m contract_lint rules {closed}", shell=True, capture_output=True, text=True
     )
     assert done.returncode == code and done.stderr == ""
+
+
+def test_what_was_not_looked_at_is_said_beside_a_clean_report(capsys: pytest.CaptureFixture[str]) -> None:
+    emit(report((), verb="verify", subject="s", notes=("not tried: a mesh",)), "text", None)
+    said = capsys.readouterr()
+    assert said.out.startswith("PASS s") and said.err == "contract-lint: not tried: a mesh\n"

@@ -76,7 +76,11 @@ class Run:
         return self.arrays
 
 
-def build(fault: str | None = None, own: bool = True) -> Any:
+def build(mesh: jax.sharding.Mesh | None = None, fault: str | None = None, own: bool = True) -> Any:
+    """Fault `mesh`: there is one mesh that it runs on."""
+    if fault == "mesh" and mesh is not None and mesh.shape["data"] == 1:
+        raise ValueError("no batch is that large")
+
     def example(index: int) -> Any:
         return ({"w": jnp.zeros(4), "m": jnp.zeros(4)}, batch(index), jnp.float32(0.1)), {}
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.load import load_contract
 from contract_lint.plugins.pipeline.report import Report
 from contract_lint.plugins.pipeline.resume import Options, check_resume, resumed
@@ -72,3 +73,22 @@ def test_the_trainer_resumes_on_every_mesh_and_after_every_kill(tmp_path: Path) 
     assert [leg.mesh for leg in facts.meshes] == [{"data": 4, "fsdp": 2}, {"data": 2, "fsdp": 4}]
     assert all(leg.compared is not None and (leg.compared.ratio or 0) <= 1 for leg in facts.meshes)
     assert facts.missing == [] and facts.own and facts.notes == []
+
+
+@pytest.mark.slow
+def test_a_mesh_that_was_asked_for_is_no_note(tmp_path: Path) -> None:
+    path = tmp_path / "small.contract.yaml"
+    text = OWN.format(here=json.dumps(str(HERE)), args='{ fault: "mesh" }').replace("cpu:1", "cpu:2")
+    path.write_text(f"{text}mesh: {{ axes: {{ data: 2, fsdp: 1 }} }}\n")
+    loaded = load_contract(path)
+    (note,) = resumed(loaded, Options(steps=4)).notes
+    assert note.startswith("not restored onto data 1 x fsdp 2: ") and "no batch is that large" in note
+    with pytest.raises(ContractLintError, match="no batch is that large"):
+        resumed(loaded, Options(steps=4, meshes=[{"data": 1, "fsdp": 2}]))
+
+
+def test_a_mesh_of_other_devices_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    path = tmp_path / "small.contract.yaml"
+    path.write_text(TRAINER)
+    with pytest.raises(ContractLintError, match="the mesh data 3 x fsdp 2 needs 6 devices, and cpu:8 has 8"):
+        resumed(load_contract(path), Options(meshes=[{"data": 3, "fsdp": 2}]), say=pytest.fail)

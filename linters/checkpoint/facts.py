@@ -9,6 +9,7 @@ from math import prod
 from typing import Literal
 
 from ...contracts.model.checkpoint import Layout
+from .copies import without_left
 from .stored import Extent
 
 LeafKind = Literal["array", "text", "empty", "placeholder"]
@@ -54,10 +55,10 @@ class Hole:
     """Elements of a leaf that no shard holds, that two hold, or whose shard is cut. `where` is a file.
 
     `unstored`: no shard holds them, and none need: they read as the fill value, as do those of a shard that is lost.
-    `outside`: a shard holds what the leaf has no element for.
+    `outside`: a shard holds what the leaf has no element for. `unread`: there are arrays that nothing here can read.
     """
 
-    kind: Literal["absent", "twice", "cut", "unstored", "outside", "placeholder"]
+    kind: Literal["absent", "twice", "cut", "unstored", "outside", "placeholder", "unread"]
     leaf: str
     what: str
     where: str
@@ -161,8 +162,8 @@ class Checkpoint:
     def _saved(self) -> set[str]:
         """Every path that something is saved at or below."""
         kept = [path for path, leaf in self.leaves.items() if leaf.kind in ("array", "text")]
-        # A marker says that something was saved; it is not what was.
-        kept += [path for path, size in self.files.items() if size and path.rpartition("/")[2] != MARKER]
+        # A marker says that something was saved; it is not what was. Nor is what a copy left.
+        kept += [path for path, size in without_left(self.files).items() if size and path.rpartition("/")[2] != MARKER]
         found: set[str] = set()
         for path in kept:
             while path and path not in found:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from .copies import FOLDERS, is_left
 from .facts import MARKER, Step
 from .folder import Folder
 from .metadata import parse
@@ -106,10 +107,12 @@ def judged(steps: Sequence[Step], commit: Commit) -> list[Step]:
 def leftovers(files: Mapping[str, int], steps: Sequence[Step], folder: str) -> list[str]:
     """Temporary folders beside the steps, and temporary folders and files in the step that was read."""
     found = {step.folder for step in steps if step.state == "temporary"}
+    above = [folder] if folder else []
     for path in files:
-        parts = path.split("/")
-        for index, part in enumerate(parts):
-            if TEMPORARY in part or part.endswith(".__lock"):
-                found.add("/".join([*([folder] if folder else []), *parts[: index + 1]]))
-                break
+        *folders, file = path.split("/")
+        first = next((at for at, part in enumerate(folders) if TEMPORARY in part or part in FOLDERS), None)
+        if first is not None:
+            found.add("/".join([*above, *folders[: first + 1]]))
+        elif TEMPORARY in file or is_left(file):
+            found.add("/".join([*above, path]))
     return sorted(found)

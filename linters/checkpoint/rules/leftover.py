@@ -1,12 +1,13 @@
-"""Temporary files of a save are still there.
+"""Temporary files of a save or a copy are still there.
 
 ## What it does
 Looks for temporary names beside the steps (`*.orbax-checkpoint-tmp*`, `*.partial_save`) that are not newer than the
-latest committed one, and inside the step that is read; also for lock files.
+latest committed one, and inside the step that is read; also for lock files, and for the names that tools which copy
+give to a file until they have all of it (`.NAME.Xa81Kd` of rsync, `NAME_.gstmp`, `NAME.partial`, `NAME.tmp`, `NAME~`).
 
 ## Why is this bad?
-They are the remains of a save that was killed: they fill the disk, and tools that match names loosely count
-them as steps.
+They are the remains of a save or a copy that was killed: they fill the disk, tools that match names loosely count
+them as steps, and of what a copy left there may be more that it never began.
 
 ## Example
 ```sh
@@ -44,13 +45,13 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
     if left:
         yield evidence.finding(
             RULE,
-            f"{counted(len(left), 'temporary name')} of a save {'is' if len(left) == 1 else 'are'} left "
+            f"{counted(len(left), 'temporary name')} of a save or a copy {'is' if len(left) == 1 else 'are'} left "
             f"(first: {left[0]})",
             subject="leftovers",
             expected="no temporary names",
             found=f"{len(left):,}",
             evidence=shown(left),
-            help="if no save is running, remove them",
+            help="if no save and no copy is running, remove them",
             details={"paths": left},
         )
 

@@ -132,7 +132,7 @@ CASES: list[tuple[str, Change, str, Change]] = [
     (
         "CKP602",
         {"steps": (EARLIER, *STEPS), "leftovers": (EARLIER.folder,)},
-        "1 temporary name of a save is left",
+        "1 temporary name of a save or a copy is left",
         {"steps": STEPS},
     ),
     ("CKP602", {"leftovers": ("state/x.__lock",)}, "(first: state/x.__lock)", {"leftovers": ()}),

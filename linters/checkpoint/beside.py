@@ -42,15 +42,17 @@ def faults_of_written(folder: Folder, start: str, files: Iterable[str]) -> Itera
 
 
 def placed(
-    folder: Folder, start: str, files: Iterable[str], needed: Collection[str] = ()
+    folder: Folder, start: str, files: Iterable[str], needed: Collection[str] = (), *, single: bool = False
 ) -> tuple[dict[str, Placed], Fault | None]:
     """Name of an array -> how it lay on the devices that saved it, where that is said; and why nothing is.
 
-    `needed`: the arrays of jax, of which Orbax notes each.
+    `needed`: the arrays of jax, of which Orbax notes each. `single`: it is one array that was saved by itself, which no
+    other handler restores.
     """
     path, found = f"{start}{PLACED}", dict[str, Placed]()
     if path not in files:
-        return found, Fault(path, "is not there", needed=False, then=_GONE, level="info") if needed else None
+        gone = Fault(path, "is not there", needed=False, then="" if single else _GONE, level=None if single else "info")
+        return found, gone if needed else None
 
     def read(folder: Folder, path: str) -> None:
         names = set[str]()

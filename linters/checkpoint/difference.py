@@ -59,7 +59,7 @@ def not_stored(a: Checkpoint, b: Checkpoint, changes: Iterable[LeafChange]) -> I
         for item in trees:
             for hole in item.holes:
                 path = _path(item, hole.leaf, trees)
-                if hole.leaf and (hole.kind == "absent" or (hole.kind == "unstored" and path in apart)):
+                if hole.leaf in item.leaves and (hole.kind == "absent" or (hole.kind == "unstored" and path in apart)):
                     yield NotStored(side, path, hole.what)
 
 
@@ -119,7 +119,7 @@ def statistics(a: Iterable[numpy.ndarray], b: Iterable[numpy.ndarray]) -> ValueS
 
 
 def _leaves(checkpoint: Checkpoint) -> dict[str, tuple[Item, Leaf]]:
-    """Leaves by path; the name of an item is left out where there is but one tree."""
+    """Leaves by path; the name of an item is left out where no other has a tree: what lies deeper keeps its own."""
     trees = _trees(checkpoint)
     return {
         _path(item, path, trees): (item, leaf)
@@ -134,7 +134,8 @@ def _trees(checkpoint: Checkpoint) -> list[Item]:
 
 
 def _path(item: Item, path: str, trees: list[Item]) -> str:
-    return path if len(trees) == 1 else item.named(path)
+    outer = [each for each in trees if "/" not in each.name]
+    return (path if [item] in (outer, trees) else item.named(path)) or "."
 
 
 def _described(leaf: Leaf) -> str:

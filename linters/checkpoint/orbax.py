@@ -7,7 +7,7 @@ https://orbax.readthedocs.io/en/latest/guides/checkpoint/checkpoint_format.html
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -24,9 +24,8 @@ from .zstd import zstd_cut
 
 METADATA = "_METADATA"
 _STRINGS = "_strings.json"
-_AGGREGATE = "checkpoint"
-"""What held the tree before 2023."""
-_ARRAYS = tuple(f"/{name}" for name in NAMES.values())
+AGGREGATE = "checkpoint"
+"""What held the tree before 2023; what Orbax calls an array that is saved by itself."""
 _KINDS: dict[str, LeafKind] = {"string": "text", "placeholder": "placeholder"}
 """What Orbax calls a leaf that is no array."""
 _FRAMES = {"zstd": zstd_cut, "blosc": blosc_cut}
@@ -36,37 +35,26 @@ _OVERHEAD = 1024
 _CHUNK = re.compile(r"c(?:[./]\d+)*|\d+(?:[./]\d+)*")
 
 
-def is_tree(files: Mapping[str, int], below: str) -> bool:
-    """Whether a folder of a step holds a tree of arrays itself, not in a folder of its own for an item."""
-    start = f"{below}/" if below else ""
-    if f"{start}{METADATA}" in files or f"{start}{MANIFEST}" in files:
-        return True
-    arrays = (path[len(start) :].rpartition("/")[0] for path in files if path.startswith(start) and _is_array(path))
-    if f"{start}{_AGGREGATE}" in files:
-        return any(arrays)
-    # One level down alone: what lies deeper is of an item, as is an array in the folder of a tree that is one array.
-    return any(name and "/" not in name and f"{start}{name}/{METADATA}" not in files for name in arrays)
+def read_tree(folder: Folder, below: str, files: Mapping[str, int], *, single: bool = False) -> Item:
+    """The tree in a folder of a step. `files`: those of the tree. `single`: it may be
+    one array that was saved by itself, which had no tree until 2025 and needs none.
 
-
-def _is_array(path: str) -> bool:
-    return path.endswith(_ARRAYS)
-
-
-def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
-    """The tree in a folder of a step. Raises ContractLintError where its metadata is damaged."""
+    Raises ContractLintError where its metadata is damaged.
+    """
     start = f"{below}/" if below else ""
     metadata = parse_metadata(folder, start, files)
     ocdbt = f"{start}{MANIFEST}" in files
     store, holes = read_ocdbt(folder, below, files) if ocdbt else (plain(files, below), ())
-    version = 3 if metadata.get("use_zarr3", any(key.endswith("/zarr.json") for key in store)) else 2
+    version = 3 if metadata.get("use_zarr3", any(map(_describes(3), store))) else 2
     arrays = _arrays(store, version)
     reader = _Reader(folder, below, files, version, bool(metadata.get("store_array_data_equal_to_fill_value")))
     leaves: dict[str, Leaf] = {}
     found = list(holes)
-    if not metadata and f"{start}{_AGGREGATE}" not in files:
+    single = single and arrays.keys() == {AGGREGATE}
+    if not metadata and not single and f"{start}{AGGREGATE}" not in files:
         found.append(Hole("absent", "", f"{METADATA} is not there, which names its leaves", f"{start}{METADATA}"))
     tree = list(_tree(folder, start, metadata, arrays))
-    lay, fault = placed(folder, start, files, jax_arrays(metadata))
+    lay, fault = placed(folder, start, files, jax_arrays(metadata), single=single)
     faults = [*faults_of_written(folder, start, files), *([fault] if fault is not None else [])]
     named: set[str] = set()
     for keys, kind in tree:
@@ -90,7 +78,11 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int]) -> Item:
     if texts and f"{start}{_STRINGS}" not in files:
         found += [Hole("absent", path, f"{_STRINGS} is not there", f"{start}{_STRINGS}") for path in texts]
     layout = "ocdbt" if ocdbt else "zarr3" if version == 3 else "zarr"
-    return Item(below, layout, leaves, tuple(found), tuple(sorted(arrays.keys() - named)), tuple(faults))
+    unlisted = arrays.keys() - named
+    if ocdbt:
+        # A database names all that is in it, and no folder beside it.
+        unlisted |= {_array_of(key) for key in plain(files, below) if _describes(2)(key) or _describes(3)(key)}
+    return Item(below, layout, leaves, tuple(found), tuple(sorted(unlisted)), tuple(faults))
 
 
 def parse_metadata(folder: Folder, start: str, files: Mapping[str, int]) -> dict[str, Any]:
@@ -133,21 +125,30 @@ def _tree(
 
 def _arrays(store: Mapping[str, Extent], version: int) -> dict[str, dict[str, Extent]]:
     """Name of an array -> its chunks and metadata -> where they lie."""
-    described = f"/{NAMES[version]}"
+    described = _describes(version)
     # A folder of numbered files is no array: it has no metadata that says so, and no tree names it.
-    found = {
-        key.removesuffix(described): {NAMES[version]: extent}
-        for key, extent in store.items()
-        if key.endswith(described)
-    }
+    found = {_array_of(key): {NAMES[version]: extent} for key, extent in store.items() if described(key)}
     for key, extent in store.items():
-        # An array may be called as a chunk of another is: what lies in it is its own.
+        # An array may be called as a chunk of another is: what lies in it is its own. One that is the whole tree has
+        # no name, and no folder.
         at = key.rfind("/")
         while at >= 0 and key[:at] not in found:
             at = key.rfind("/", 0, at)
-        if at >= 0 and _CHUNK.fullmatch(key, at + 1):
-            found[key[:at]][key[at + 1 :]] = extent
+        name = key[: max(at, 0)]
+        if name in found and _CHUNK.fullmatch(key, at + 1):
+            found[name][key[at + 1 :]] = extent
     return found
+
+
+def _describes(version: int) -> Callable[[str], bool]:
+    """Whether a key is that of the metadata of an array."""
+    name, below = NAMES[version], f"/{NAMES[version]}"
+    return lambda key: key.endswith(below) or key == name
+
+
+def _array_of(key: str) -> str:
+    """The name of an array by the key of its metadata; "" of one that is the whole tree."""
+    return key.rpartition("/")[0]
 
 
 class _Reader:
@@ -163,7 +164,7 @@ class _Reader:
         extent = chunks.get(NAMES[self.version]) if chunks is not None else None
         if extent is None or extent.missing(self.files) is not None:
             return None
-        path = f"{self.start}{name}/{NAMES[self.version]}"
+        path = f"{self.start}{name}/{NAMES[self.version]}" if name else f"{self.start}{NAMES[self.version]}"
         if extent.length > 1 << 20:
             wrong(self.folder, path, "is too large for the metadata of one array")
         text = extent.read(self.folder)

@@ -109,10 +109,11 @@ class Values:
             self._context = tensorstore.Context({"cache_pool": {"total_bytes_limit": _CACHE}})
         base = f"{(self._folder.path / self._item.name).resolve()}/"
         files = {"driver": "file", "path": base}
+        below = f"{leaf.name}/" if leaf.name else ""
         if self._item.layout == "ocdbt":
-            store = {"driver": "ocdbt", "base": files, "path": f"{leaf.name}/"}
+            store = {"driver": "ocdbt", "base": files, "path": below}
         else:
-            store = files | {"path": f"{base}{leaf.name}/"}
+            store = files | {"path": f"{base}{below}"}
         driver = "zarr3" if leaf.version == 3 else "zarr"
         try:
             array = tensorstore.open({"driver": driver, "kvstore": store}, read=True, context=self._context).result()

@@ -6,7 +6,10 @@ the grid (the shape is another than that which was saved), files shorter than wh
 chunks that end early, late or hold another size, bytes of .safetensors files that belong to none or to two tensors,
 files that are missing by the names of the others (`model-00001-of-00002.safetensors`), leaves that were saved as a
 placeholder (`...`). A step or file without any array is none. Reads metadata, never the arrays. Where chunks of nothing
-but the fill value need not be stored, as older versions of Orbax save in zarr 3, what is missing is an information.
+but the fill value need not be stored, as older versions of Orbax save in zarr 3, what is missing is an information. So
+are arrays of an item that cannot be read here (saved by a handler of your own, or as `.npz`).
+Trees are read at any depth of a step: the arrays of random keys, of items that hold items, of what was saved into the
+folder of another tree.
 
 ## Why is this bad?
 A chunk that is missing reads as zeros in most stores, without an error.
@@ -43,13 +46,16 @@ _SAID = {
     "outside": "is smaller than what is stored",
     "unstored": "reads in part as the fill value",
     "placeholder": "has no array",
+    "unread": "holds arrays that are not looked at",
 }
 _HELP = {
     "unstored": "zeros need not be stored here, and a chunk that is lost looks the same: write digests, and compare "
     "with them",
     "outside": "restore another step: the shape was changed after the save, or chunks of another array lie here",
     "placeholder": "save the array, or leave the leaf out: it comes back as `...`, or the restore fails",
+    "unread": "whoever wrote them can tell whether they are whole; digests tell whether they change",
 }
+_INFORMS = ("unstored", "unread")
 
 
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
@@ -82,7 +88,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
                 file=file or item.name,
                 expected="every element once",
                 found=kind,
-                severity="info" if kind == "unstored" else "error",
+                severity="info" if kind in _INFORMS else "error",
                 evidence=shown([f"{item.named(hole.leaf)}: {hole.what}" for hole in holes]) if len(holes) > 1 else (),
                 help=_HELP.get(kind, "restore another step, or bring the file back"),
                 details={"leaves": leaves},

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
-from ....linters.checkpoint.facts import Checkpoint, Leaf
+from ....linters.checkpoint.facts import MARKER, Checkpoint, Item, Leaf
 from ....linters.checkpoint.read import read_checkpoint
 from ....linters.checkpoint.safetensors import SUFFIX
 from ....linters.checkpoint.values import Values
@@ -23,6 +23,8 @@ from .safetensors import write_safetensors
 
 Told = Callable[[str], None]
 _SHOWN = 5
+_INFORM = ("unstored", "unread")
+"""Holes that take nothing from the arrays that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +123,21 @@ def convert(
 
 def _names(checkpoint: Checkpoint, rules: tuple[MappingRule, ...] | None) -> Mapped:
     """The new name of each array. What is no array, and would be lost, must be left out by a rule."""
-    holes = [hole for item in checkpoint.items for hole in item.holes if hole.kind != "unstored"]
+    holes = [hole for item in checkpoint.items for hole in item.holes if hole.kind not in _INFORM]
     if holes or checkpoint.absent_items or checkpoint.step.state != "committed":
         said = f"is not whole: {holes[0].what}" if holes else "is not whole"
         help = f"see: contract-lint checkpoint check {checkpoint.path}"
         raise ContractLintError(said, Location(checkpoint.path), help)
     others = [path for path, leaf in checkpoint.leaves.items() if leaf.kind == "text"]
-    others += [item.name for item in checkpoint.items if item.layout is None]
+    others += [name for item in checkpoint.items if item.layout is None for name in _without_arrays(checkpoint, item)]
     unknown = [path for path, leaf in checkpoint.arrays.items() if leaf.shape is None or leaf.dtype is None]
     if unknown:
         raise ContractLintError(
             f"no shape or dtype is stored of {in_a_line(unknown, _SHOWN)}", Location(checkpoint.path)
         )
+    if "" in checkpoint.arrays:
+        help = "save it in a tree, `{name: array}`"
+        raise ContractLintError("is one array that has no name", Location(checkpoint.path), help)
     names = mapped([*checkpoint.arrays, *others], rules, checkpoint.path)
     kept = [path for path in others if path in names.names]
     if kept:
@@ -144,6 +149,16 @@ def _names(checkpoint: Checkpoint, rules: tuple[MappingRule, ...] | None) -> Map
     if not names.names:
         raise ContractLintError("there is no array to convert", Location(checkpoint.path))
     return names
+
+
+def _without_arrays(checkpoint: Checkpoint, item: Item) -> list[str]:
+    """An item that is no tree, or, where trees lie in it, the folders beside them."""
+    trees = tuple(f"{each.name}/" for each in checkpoint.items if each.layout is not None)
+    start = f"{item.name}/"
+    if not any(tree.startswith(start) for tree in trees):
+        return [item.name]
+    files = [path for path in checkpoint.files if path.startswith(start) and not path.startswith(trees)]
+    return sorted({above for above, _, name in (path.rpartition("/") for path in files) if name != MARKER})
 
 
 def _same(path: Path, leaves: dict[str, Leaf], digests: dict[str, str], out: str, tell: Told) -> None:

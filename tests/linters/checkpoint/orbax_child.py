@@ -22,6 +22,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 OUT = Path(sys.argv[1]).resolve()
 MESH = Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "fsdp"))
 RANDOM = np.random.default_rng(0)
+WAITS = {"create_directories_asynchronously": False}
+"""Without it an item that holds items may be saved before its own folder is there."""
 
 
 def array(*shape: int, axes: tuple[str | None, ...] = (), dtype: str = "float32") -> jax.Array:
@@ -50,6 +52,7 @@ def save(name: str, tree: object, **options: bool) -> None:
 
 save("ocdbt", state | {"words": "text"}, use_ocdbt=True)
 save("zarr", state, use_ocdbt=False)
+save("turned", {"order": np.asfortranarray(np.ones((3, 4), "f4")), "bytes": np.ones((3, 4), ">f4")}, use_ocdbt=False)
 save("zarr3", state, use_ocdbt=False, use_zarr3=True)
 save("ocdbt3", state, use_ocdbt=True, use_zarr3=True)
 
@@ -72,6 +75,8 @@ for name, version3 in (("items", False), ("items3", True)):
         "state": ocp.PyTreeCheckpointHandler(use_ocdbt=False, use_zarr3=version3),
         "data": ocp.JsonCheckpointHandler(),
         "rng": ocp.JaxRandomKeyCheckpointHandler(),
+        "numpy": ocp.NumpyRandomKeyCheckpointHandler(),
+        "mine": ocp.JaxRandomKeyCheckpointHandler("root"),
         "mean": ocp.ArrayCheckpointHandler(),
     }
     with ocp.CheckpointManager(OUT / name, item_handlers=handlers, item_names=tuple(handlers)) as manager:
@@ -79,9 +84,32 @@ for name, version3 in (("items", False), ("items3", True)):
             state=ocp.args.PyTreeSave(state),
             data=ocp.args.JsonSave({"next_index": 1}),
             rng=ocp.args.JaxRandomKeySave(jax.random.key(0)),
+            numpy=ocp.args.NumpyRandomKeySave(np.random.RandomState(0).get_state()),
+            mine=ocp.args.JaxRandomKeySave(jax.random.split(jax.random.key(1), 3)),
             mean=ocp.args.ArraySave(jnp.ones(3)),
         )
         manager.save(1, args=parts)
+
+# Items in an item of a step; and trees that are one array.
+try:
+    from orbax.checkpoint._src.handlers.composite_checkpoint_handler import CompositeOptions
+
+    known = {"composite_options": CompositeOptions(async_options=ocp.options.AsyncOptions(**WAITS))}
+except (ImportError, TypeError):
+    known = {}
+inner = {"first": ocp.PyTreeCheckpointHandler(), "second": ocp.PyTreeCheckpointHandler(use_ocdbt=False)}
+inner |= {"about": ocp.JsonCheckpointHandler(), "rng": ocp.JaxRandomKeyCheckpointHandler()}
+handlers = {"outer": ocp.CompositeCheckpointHandler(**inner, **known)}
+with ocp.CheckpointManager(OUT / "nested", item_handlers=handlers, item_names=("outer",)) as manager:
+    parts = ocp.args.Composite(
+        first=ocp.args.PyTreeSave({"params": params}),
+        second=ocp.args.PyTreeSave({"params": params}),
+        about=ocp.args.JsonSave({"a": 1}),
+        rng=ocp.args.JaxRandomKeySave(jax.random.key(0)),
+    )
+    manager.save(1, args=ocp.args.Composite(outer=parts))
+for layout in ("ocdbt", "zarr", "zarr3"):
+    save(f"one_{layout}", params["embed"], use_ocdbt=layout == "ocdbt", use_zarr3=layout == "zarr3")
 
 # Parts of the state. Older versions of Orbax know no placeholders and no steps in parts.
 save("weights", {"params": params})

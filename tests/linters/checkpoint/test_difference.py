@@ -81,6 +81,23 @@ def test_one_state_in_two_layouts_is_the_same(made: Path, a: str, b: str) -> Non
     assert compared(made / a, made / b) == []
 
 
+def test_a_random_key_keeps_its_path_and_the_state_is_named_as_if_it_were_alone(made: Path, tmp_path: Path) -> None:
+    for name in ("mine", "rng"):
+        shutil.copytree(made / "items/1" / name, tmp_path / "a" / name)
+    shutil.copytree(made / "items/1/state", tmp_path / "a/state")
+    (tmp_path / "a/commit_success.txt").touch()
+    changes = compared(tmp_path / "a", made / "zarr")
+    keys = ["mine/root/checkpoint", "rng/jax_random_key/checkpoint"]
+    assert [(each.kind, each.path) for each in changes] == [("removed", path) for path in keys]
+
+
+def test_trees_that_are_one_array(made: Path) -> None:
+    for layout in ("zarr", "zarr3"):
+        assert compared(made / "one_ocdbt", made / f"one_{layout}") == []
+    changes = compared(made / "one_zarr", made / "items/1/mean")
+    assert [(each.kind, each.path) for each in changes] == [("removed", "."), ("added", "checkpoint")]
+
+
 def test_a_chunk_that_was_swapped_is_found(made: Path, tmp_path: Path) -> None:
     shutil.copytree(made / "zarr", tmp_path / "zarr")
     shutil.copy(tmp_path / "zarr/params.embed/0.0", tmp_path / "zarr/params.embed/1.3")

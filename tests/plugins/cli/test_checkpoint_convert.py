@@ -201,3 +201,30 @@ def test_names_that_would_not_come_back_are_refused(cli: Run, tmp_path: Path) ->
     assert done.returncode == 2 and "`a/b.c` has a `.` in it" in done.stderr
     assert cli("checkpoint", "convert", "tree", "b.safetensors", "--separator", "/").returncode == 0
     assert (tmp_path / "b.safetensors").read_bytes() == (tmp_path / "a.safetensors").read_bytes()
+
+
+def test_what_lies_beside_the_trees_of_an_item_is_named(cli: Run, tmp_path: Path) -> None:
+    """A random key: its array has a name, what is said of it has none."""
+    saved(tmp_path / "a.safetensors", {"w": ("F32", [2])})
+    assert cli("checkpoint", "convert", "a.safetensors", "step/rng/jax_random_key").returncode == 2
+    (tmp_path / "step/rng/jax_random_key_metadata").mkdir(parents=True)
+    (tmp_path / "step/commit_success.txt").touch()
+    (tmp_path / "step/rng/jax_random_key_metadata/metadata").write_text('{"typed": true}')
+    assert cli("checkpoint", "convert", "a.safetensors", "step/rng/jax_random_key").returncode == 0
+    done = cli("checkpoint", "convert", "step", "b.safetensors")
+    assert done.returncode == 2 and "no array is in rng/jax_random_key_metadata\n" in done.stderr, done.stderr
+    (tmp_path / "m.yaml").write_text('rules: [{ from: "*/*_metadata", drop: true }, { from: "rng/**", to: "**" }]')
+    done = cli("checkpoint", "convert", "step", "b.safetensors", "--mapping", "m.yaml")
+    assert done.returncode == 0 and "1 array" in done.stdout, done.stderr
+
+
+def test_one_array_without_a_name(cli: Run, tmp_path: Path) -> None:
+    saved(tmp_path / "a.safetensors", {"w": ("F32", [2])})
+    assert cli("checkpoint", "convert", "a.safetensors", "step").returncode == 0
+    for path in (tmp_path / "step/w").iterdir():
+        path.rename(tmp_path / "step" / path.name)
+    entry = {"key_metadata": [], "value_metadata": {"value_type": "np.ndarray", "skip_deserialize": False}}
+    (tmp_path / "step/_METADATA").write_text(json.dumps({"tree_metadata": {"()": entry}}))
+    assert cli("checkpoint", "check", "step").returncode == 0
+    done = cli("checkpoint", "convert", "step", "b.safetensors")
+    assert done.returncode == 2 and "is one array that has no name" in done.stderr, done.stderr

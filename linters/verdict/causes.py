@@ -6,11 +6,13 @@ reported, but only the first is the thing to mend: consequences carry the root's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
+from functools import cached_property
 
 from ...contracts.axis_part import is_rest
 from ...contracts.finding import Finding
+from .ties import Group, Line, Ties, axes_of, group_of, line_of
 
 ANOTHER_PROGRAM = ("JIT209", "SHD214", "DAT203")
 """Of another build or mesh, or of a batch that cannot be: all else that is found in such a capture follows from it."""
@@ -79,126 +81,151 @@ def fold(findings: Iterable[Finding], accepted: Callable[[Finding], bool] = lamb
     """The findings of one step on one target, each consequence pointing at its root.
 
     `accepted` says which findings a team has accepted; these explain no broken limit, and of broken promises only those
-    that accepted repetitions make up exactly.
+    that accepted repetitions make up exactly. Look-ups alone: linear in the findings, for a given number of axes.
     """
     found = list(findings)
-    parents = {index: _cause(finding, found) for index, finding in enumerate(found)}
+    causes = _Causes(found)
+    parents = [causes.of(finding) for finding in found]
     known = {index for index, finding in enumerate(found) if accepted(finding)}
-    settled = {index for index in parents if index in known or _root(index, parents) in known}
-    for index, finding in enumerate(found):
-        by_promise = finding.code in PROMISED and not _accounted_for(finding, found, settled)
-        if settled and (finding.code in LIMITS or by_promise):
-            parents[index] = _cause(finding, found, settled)
-    roots = {index: _root(index, parents) for index in parents}
+    settled = {index for index in range(len(found)) if index in known or _root(index, parents) in known}
+    if settled:
+        added = _added(found[index] for index in settled)
+        anew = {i for i, finding in enumerate(found) if i not in known and _stands_for_itself(finding, added)}
+        causes = _Causes(found, silent=settled - anew)
+        for index in anew:
+            parents[index] = causes.of(found[index])
+    roots = [_root(index, parents) for index in range(len(found))]
     return [
-        finding if roots[index] == index else replace(finding, caused_by=found[roots[index]].fingerprint)
-        for index, finding in enumerate(found)
+        finding if root == index else replace(finding, caused_by=found[root].fingerprint)
+        for index, (finding, root) in enumerate(zip(found, roots, strict=True))
     ]
 
 
-def _cause(finding: Finding, found: list[Finding], settled: Set[int] = frozenset()) -> int | None:
-    """The index of the finding that explains this one: by rank of its code, a shared place or subject first.
-
-    Those at `settled` explain nothing.
-    """
-    for code in ANOTHER_PROGRAM:
-        if finding.code == code:
-            return None
-        for index, other in enumerate(found):
-            if other.code == code:
-                return index
-    for code in SAME_LINE.get(finding.code, ()):
-        for index, other in enumerate(found):
-            if other.code == code and _same_line(finding, other):
-                return index
-    for code in CAUSES.get(finding.code, ()):
-        candidates = [
-            index
-            for index, other in enumerate(found)
-            if other.code == code
-            and other is not finding
-            and index not in settled
-            and (code not in OWN_GROUP or _concerns(finding, other))
-        ]
-        if candidates:
-            return min(candidates, key=lambda index: not _related(finding, found[index]))
-    for explained in (_asked_for(finding, found), _left_to_sum(finding, found, settled)):
-        if explained is not None:
-            return explained
-    return _sibling(finding, found)
+def _added(settled: Iterable[Finding]) -> dict[Group, tuple[int, int]]:
+    """Executions and elements that accepted repetitions add, by kind and axes."""
+    added: dict[Group, tuple[int, int]] = {}
+    for finding in settled:
+        if finding.code in OWN_GROUP:
+            group, before = group_of(finding), added.get(group_of(finding), (0, 0))
+            executions, elements = (int(finding.details.get(what, 0)) for what in ("executions", "elements"))
+            added[group] = (before[0] + executions, before[1] + elements)
+    return added
 
 
-def _concerns(finding: Finding, other: Finding) -> bool:
-    """Whether a collective explains the other: what is no collective itself may follow from any."""
-    return finding.code not in COLLECTIVE or _same_group(finding, other) or _same_line(finding, other)
-
-
-def _accounted_for(finding: Finding, found: list[Finding], settled: Set[int]) -> bool:
-    """Whether accepted repetitions of the same kind and axes are all that the promise is exceeded by."""
-    again = [found[i] for i in settled if found[i].code in OWN_GROUP and _same_group(finding, found[i])]
-    made_up = tuple(sum(int(other.details.get(what, 0)) for other in again) for what in ("executions", "elements"))
+def _stands_for_itself(finding: Finding, added: dict[Group, tuple[int, int]]) -> bool:
+    """Whether what a team has accepted does not explain a finding: a limit never, a promise where it is not exceeded by
+    just what accepted repetitions add."""
     beyond = tuple(finding.details.get(f"{what}_beyond") for what in ("executions", "elements"))
-    return bool(again) and made_up == beyond
+    return finding.code in LIMITS or (finding.code in PROMISED and added.get(group_of(finding)) != beyond)
 
 
-def _related(finding: Finding, other: Finding) -> bool:
-    return _same_line(finding, other) or finding.subject == other.subject
+class _Causes:
+    """Which finding explains another; those at `silent` explain none."""
+
+    def __init__(self, found: Sequence[Finding], silent: Set[int] = frozenset()) -> None:
+        self._found, self._ties = found, Ties(found, silent)
+        self._heard = [(index, finding) for index, finding in enumerate(found) if index not in silent]
+        self._left: dict[tuple[str, Group, object], int | None] = {}
+
+    def of(self, finding: Finding) -> int | None:
+        """The index of the finding that explains this one: by rank of its code, a shared place or subject first."""
+        for code in ANOTHER_PROGRAM:
+            if finding.code == code:
+                return None
+            if (cause := self._ties.any(code)) is not None:
+                return cause
+        for code in SAME_LINE.get(finding.code, ()):
+            if (cause := self._ties.on_line(code, finding)) is not None:
+                return cause
+        for code in CAUSES.get(finding.code, ()):
+            # What is no collective itself may follow from any.
+            own = code in OWN_GROUP and finding.code in COLLECTIVE
+            cause = self._ties.near_in_group(code, finding) if own else self._ties.near(code, finding)
+            if cause is not None:
+                return cause
+        for cause in (self._asked_for(finding), self._left_to_sum(finding)):
+            if cause is not None:
+                return cause
+        return self._sibling(finding)
+
+    def _asked_for(self, finding: Finding) -> int | None:
+        """A placement the user wrote explains what the partitioner moves for it elsewhere, over the same axes."""
+        if finding.code != "SHD204" or finding.details.get("asked"):
+            return None
+        return self._asked.get(group_of(finding))
+
+    def _left_to_sum(self, finding: Finding) -> int | None:
+        """A move over one part of the promised axes explains a sum over another: where all have the same rows, there is
+        nothing left to sum."""
+        if finding.code not in ("SHD204", "SHD207") or finding.details.get("kind") not in SUMS:
+            return None
+        asked = (finding.code, group_of(finding), axes_of(finding, "promised_axes"))
+        if asked not in self._left:
+            self._left[asked] = self._move_beside(finding)
+        return self._left[asked]
+
+    def _move_beside(self, finding: Finding) -> int | None:
+        own = finding.details.get("axes", ())
+        if finding.code == "SHD207":
+            promised = [finding.details.get("promised_axes", ())]
+        else:
+            promised = self._absent.get(finding.details["kind"], {}).values()
+        beside = (
+            index
+            for index, other in self._moves.values()
+            if any(is_rest(whole, own, other.details.get("axes", ())) for whole in promised)
+        )
+        return min(beside, default=None)
+
+    def _sibling(self, finding: Finding) -> int | None:
+        """Collectives of other kinds or axes at the same source line follow from the largest one there."""
+        if finding.code not in COLLECTIVE or (line := line_of(finding)) is None:
+            return None
+        first = self._largest.get((finding.code, line))
+        return None if first is None or self._found[first] is finding else first
+
+    @cached_property
+    def _asked(self) -> dict[Group, int]:
+        """The first placement that the user wrote, by kind and axes."""
+        asked: dict[Group, int] = {}
+        for index, other in self._heard:
+            if other.code == "SHD204" and other.details.get("asked"):
+                asked.setdefault(group_of(other), index)
+        return asked
+
+    @cached_property
+    def _moves(self) -> dict[object, tuple[int, Finding]]:
+        """The first move that nothing promised, by its axes."""
+        moves: dict[object, tuple[int, Finding]] = {}
+        for index, other in self._heard:
+            if other.code == "SHD204" and other.details.get("kind") in MOVES:
+                moves.setdefault(axes_of(other), (index, other))
+        return moves
+
+    @cached_property
+    def _absent(self) -> dict[object, dict[object, tuple[str, ...]]]:
+        """Axes of promised collectives that are not there as promised, by kind. Accepted ones were promised too."""
+        absent: dict[object, dict[object, tuple[str, ...]]] = {}
+        for other in self._found:
+            if other.code in ("SHD205", "SHD206"):
+                of_kind = absent.setdefault(other.details.get("kind"), {})
+                of_kind.setdefault(axes_of(other), other.details.get("axes", ()))
+        return absent
+
+    @cached_property
+    def _largest(self) -> dict[tuple[str, Line], int]:
+        """The collective of most bytes on each line, by code; those that follow from a move are none of them."""
+        largest: dict[tuple[str, Line], tuple[int, int]] = {}
+        for index, other in self._heard:
+            line = line_of(other)
+            if other.code in COLLECTIVE and line is not None and self._left_to_sum(other) is None:
+                size = (-int(other.details.get("ring_bytes", 0)), index)
+                key = (other.code, line)
+                largest[key] = min(size, largest.get(key, size))
+        return {key: index for key, (_, index) in largest.items()}
 
 
-def _same_line(finding: Finding, other: Finding) -> bool:
-    here, there = finding.location, other.location
-    return here is not None and there is not None and (here.path, here.line) == (there.path, there.line)
-
-
-def _asked_for(finding: Finding, found: list[Finding]) -> int | None:
-    """A placement the user wrote explains what the partitioner moves elsewhere, over the same axes, because of it."""
-    if finding.code != "SHD204" or finding.details.get("asked"):
-        return None
-    for index, other in enumerate(found):
-        if other.code == "SHD204" and other.details.get("asked") and _same_group(finding, other):
-            return index
-    return None
-
-
-def _left_to_sum(finding: Finding, found: list[Finding], settled: Set[int] = frozenset()) -> int | None:
-    """A move over one part of the promised axes explains a sum over another: where all have the same rows, there is
-    nothing left to sum."""
-    own = finding.details.get("axes", ())
-    if finding.details.get("kind") not in SUMS:
-        return None
-    if finding.code == "SHD207":
-        promised = [finding.details.get("promised_axes", ())]
-    elif finding.code == "SHD204":
-        kind = finding.details["kind"]
-        absent = (other for other in found if other.code in ("SHD205", "SHD206"))
-        promised = [other.details.get("axes", ()) for other in absent if other.details.get("kind") == kind]
-    else:
-        return None
-    for index, other in enumerate(found):
-        moves = other.code == "SHD204" and other.details.get("kind") in MOVES and index not in settled
-        if moves and any(is_rest(whole, own, other.details.get("axes", ())) for whole in promised):
-            return index
-    return None
-
-
-def _same_group(finding: Finding, other: Finding) -> bool:
-    return all(finding.details.get(field) == other.details.get(field) for field in ("kind", "axes"))
-
-
-def _sibling(finding: Finding, found: list[Finding]) -> int | None:
-    """Collectives of other kinds or axes at the same source line follow from the largest one there."""
-    if finding.code not in COLLECTIVE or finding.location is None:
-        return None
-    at_line = [
-        (-int(other.details.get("ring_bytes", 0)), index)
-        for index, other in enumerate(found)
-        if other.code == finding.code and _same_line(finding, other) and _left_to_sum(other, found) is None
-    ]
-    first = min(at_line, default=(0, None))[1]
-    return None if first is None or found[first] is finding else first
-
-
-def _root(index: int, parents: dict[int, int | None]) -> int:
+def _root(index: int, parents: Sequence[int | None]) -> int:
     seen = {index}
     while (parent := parents[index]) is not None and parent not in seen:
         index = parent

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from contract_lint.contracts.finding import Finding
+from contract_lint.contracts.finding import Finding, Location
 from contract_lint.linters.verdict.causes import fold
 
 
-def finding(code: str, **more: int) -> Finding:
+def finding(code: str, line: int | None = None, **more: Any) -> Finding:
     details = {"kind": "all-gather", "axes": ["fsdp"]} | more
-    return Finding(code=code, name=code.lower(), severity="error", message="m", subject=code, details=details)
+    return Finding(
+        code=code,
+        name=code.lower(),
+        severity="error",
+        message="m",
+        subject=f"{code}:{details['kind']}",
+        location=None if line is None else Location("train.py", line, 1),
+        details=details,
+    )
 
 
 def causes(*codes: str, accepted: tuple[str, ...] = ()) -> dict[str, str | None]:
@@ -68,3 +78,29 @@ def test_an_accepted_repetition_hides_no_other_broken_promise(beyond: tuple[int,
 def test_an_accepted_placement_hides_no_broken_promise(code: str) -> None:
     assert causes("SHD202", code)[code] == "SHD202"
     assert causes("SHD202", code, accepted=("SHD202",))[code] is None
+
+
+LARGE, SMALL = finding("SHD204", 3, ring_bytes=64), finding("SHD204", 3, kind="all-to-all", ring_bytes=8)
+PAIRS = {
+    "beside a larger one": (LARGE, SMALL),
+    "where a callback prints": (finding("JIT202", 3), finding("SHD204", 3)),
+    "that a placement asked for": (finding("SHD204", 3, asked=True), finding("SHD204", 9)),
+    "of another program": (finding("JIT209"), finding("SHD204", 3)),
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_whatever_is_accepted_hides_no_broken_promise(pair: str) -> None:
+    cause, other = PAIRS[pair]
+    assert fold([cause, other])[1].caused_by == cause.fingerprint
+    assert fold([cause, other], lambda each: each is cause)[1].caused_by is None
+
+
+def test_what_is_accepted_itself_stays_where_it_was() -> None:
+    assert [each.caused_by for each in fold([LARGE, SMALL], lambda each: each is LARGE)] == [None, None]
+    assert fold([LARGE, SMALL], lambda each: each is SMALL)[1].caused_by == LARGE.fingerprint
+
+
+def test_two_promises_that_stand_for_themselves_are_one_cause_on_one_line() -> None:
+    folded = fold([finding("SHD202"), LARGE, SMALL], lambda each: each.code == "SHD202")
+    assert [each.caused_by for each in folded] == [None, None, LARGE.fingerprint]

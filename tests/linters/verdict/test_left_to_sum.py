@@ -77,3 +77,15 @@ def test_on_one_line_the_gather_is_the_cause_however_small() -> None:
 def test_a_sum_that_nothing_promised_stands_for_itself() -> None:
     here = finding("SHD204", "all-reduce", ["data:(4)2"], 9)
     assert roots(here, GATHER) == [("SHD204", 9), ("SHD204", 3)]
+
+
+def test_a_sum_that_an_accepted_gather_leaves_is_the_largest_of_its_line_again() -> None:
+    """What an accepted gather does not explain stands for itself, and explains what is smaller beside it."""
+    missing = finding("SHD205", "all-reduce", ["data"], 1)
+    large = finding("SHD204", "all-reduce", ["data:(4)2"], 9, ring_bytes=10**9)
+    small = finding("SHD204", "all-to-all", ["fsdp"], 9)
+    assert roots(missing, large, small, GATHER) == [("SHD204", 9), ("SHD204", 3)]
+    kinds = [each.details["kind"] for each in fold([missing, large, small, GATHER]) if each.is_root]
+    assert kinds == ["all-to-all", "all-gather"]
+    folded = fold([missing, large, small, GATHER], lambda each: each is GATHER)
+    assert [each.details["kind"] for each in folded if each.is_root] == ["all-reduce", "all-gather"]

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import runpy
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +23,7 @@ from contract_lint.linters.registry import builtin_rules
 from contract_lint.linters.semantics.diagnosis import Diagnosis
 from contract_lint.linters.verdict.causes import fold
 
-HERE = Path(__file__).parent
+Probed = Callable[..., list[SemanticsFacts]]
 CORPUS = Path(os.environ.get("CONTRACT_LINT_CORPUS", "/nonexistent")) / "cases" / "contracts"
 FOLDERS = {
     "01": "01_ga_mean_of_means",
@@ -78,7 +77,7 @@ def numbers(case: str, variant: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def probes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], SemanticsFacts]:
+def probes(tmp_path_factory: pytest.TempPathFactory, probed: Probed) -> dict[tuple[str, str], SemanticsFacts]:
     """What the probe finds of every case in both variants, all in one child process."""
     if not CORPUS.is_dir():
         pytest.skip("CONTRACT_LINT_CORPUS names no folder with cases/contracts")
@@ -91,18 +90,7 @@ def probes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Se
             more = {name: made.pop(name) for name in ("config",) if name in made}
             np.savez(data, **made)
             asked.append((case, variant == "bad", str(data), more))
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
-    environment |= {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
-    done = subprocess.run(
-        [sys.executable, str(HERE / "children" / "probed.py"), json.dumps(asked)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    facts = [SemanticsFacts.model_validate(each) for each in json.loads(done.stdout.splitlines()[-1])]
-    return {(case, "bad" if bad else "good"): each for (case, bad, *_), each in zip(asked, facts, strict=True)}
+    return {(case, "bad" if bad else "good"): each for (case, bad, *_), each in zip(asked, probed(asked), strict=True)}
 
 
 def judged(folder: Path, case: str, facts: SemanticsFacts) -> list[Any]:

@@ -5,7 +5,7 @@ from .base import format_bytes, parse_bytes
 from .checkpoint import CheckpointSection, LeafSection
 from .contract import Contract
 from .data import AttentionSection, DataSection, PackingSection
-from .data_fields import ROLE_NAMES, Role
+from .data_fields import COUNTING, ROLE_NAMES, Role
 from .measured import EvalSection, MetricSection, TrainingSection
 from .objective import Normaliser, ObjectiveSection, TermSection
 from .optimizer import OptimizerSection, ScheduleSection
@@ -23,6 +23,7 @@ from .sharding import (
 from .step import StepSection
 
 __all__ = [
+    "COUNTING",
     "ROLE_NAMES",
     "AccumulationSection",
     "AllowedCollective",

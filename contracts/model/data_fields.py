@@ -23,6 +23,9 @@ ROLE_NAMES: dict[Role, tuple[str, ...]] = {
 }
 """What arrays are called in JAX code; the first name of a role that a batch has counts, unless a contract says."""
 
+COUNTING: tuple[Role, ...] = ("loss_mask", "loss_weights")
+"""Roles of arrays that say which targets count, the likelier first; without one, an id of the targets may say it."""
+
 FieldDtype = Literal[
     "bool",
     "int8",

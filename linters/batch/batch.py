@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
-from ...contracts.model import DataSection, PackingSection, Role
+from ...contracts.model import COUNTING, DataSection, PackingSection, Role
 from ...contracts.uncounted import Uncounted, uncounted_id
 from .padding import documents_of_mask, text_of_padding
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import numpy
 
 ROLES: tuple[Role, ...] = get_args(Role)
-_WEIGHTS: tuple[Role, ...] = ("loss_mask", "loss_weights")
-_FOR_EACH_TOKEN: tuple[Role, ...] = ("segment_ids", "positions", "attention_mask", *_WEIGHTS)
+_FOR_EACH_TOKEN: tuple[Role, ...] = ("segment_ids", "positions", "attention_mask", *COUNTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +52,17 @@ class Batch:
         """The array of a role; None where there is none, or where it has not the shape of the tokens.
 
         Lengths have the shape of the rows. A rule on shapes says what does not fit; others would only repeat it."""
-        if self.holds_both and role == "targets":
+        if self.tokens_hold_targets and role == "targets":
             tokens = self.arrays[self.roles["tokens"]]
             return tokens[:, 1:] if tokens.dtype.kind in "iu" else None
         name = self.roles.get(role)
         if name is None:
             return None
         array = self.arrays[name]
-        if array.dtype.kind not in ("iufb" if role in (*_WEIGHTS, "attention_mask") else "iu"):
+        if array.dtype.kind not in ("iufb" if role in (*COUNTING, "attention_mask") else "iu"):
             return None
         shape = self.shape
-        if self.holds_both and role == "tokens":
+        if self.tokens_hold_targets and role == "tokens":
             return array[:, :-1]
         if role == "lengths":
             return array if shape is not None and array.shape == shape[:1] else None
@@ -71,13 +70,13 @@ class Batch:
 
     def name(self, role: Role) -> str:
         """What the array of a role is called."""
-        if self.holds_both and role == "targets":
+        if self.tokens_hold_targets and role == "targets":
             return f"{self.roles['tokens']}[:, 1:]"
         return self.roles.get(role, role)
 
     @cached_property
-    def holds_both(self) -> bool:
-        """Whether the tokens are inputs and targets in one: a column more than every other array, and no targets.
+    def tokens_hold_targets(self) -> bool:
+        """Whether inputs and targets are one array: tokens with a column more than every other array, and no targets.
 
         The step cuts them, so the targets of what it is given are the tokens from the second on."""
         tokens = self.arrays[self.roles["tokens"]] if "tokens" in self.roles else None
@@ -87,9 +86,9 @@ class Batch:
         return others == {(tokens.shape[0], tokens.shape[1] - 1)}
 
     @property
-    def shift(self) -> Literal["batch", "model"] | None:
-        """Who moves the targets on, seen from the arrays of this batch: `data.shift`, unless one array holds both."""
-        return "batch" if self.holds_both else self.data.shift
+    def targets_shifted_by(self) -> Literal["batch", "model"] | None:
+        """Who moves the targets on, as rules see them: `data.shift`; targets that are cut from the tokens are moved."""
+        return "batch" if self.tokens_hold_targets else self.data.shift
 
     @cached_property
     def shape(self) -> tuple[int, int] | None:
@@ -98,7 +97,7 @@ class Batch:
             name = self.roles.get(role)
             if name is not None and self.arrays[name].ndim == 2:
                 rows, columns = self.arrays[name].shape
-                return rows, columns - self.holds_both
+                return rows, columns - self.tokens_hold_targets
         return None
 
     @cached_property
@@ -154,7 +153,7 @@ class Batch:
         the target is the id that is not counted); None where nothing says."""
         import numpy
 
-        parts = [array for role in _WEIGHTS if (array := self.get(role)) is not None]
+        parts = [array for role in COUNTING if (array := self.get(role)) is not None]
         if parts:
             return numpy.prod([part.astype(numpy.float64) for part in parts], axis=0)
         targets = self.get("targets")
@@ -168,7 +167,7 @@ class Batch:
         import numpy
 
         targets = self.get("targets")
-        if targets is None or any(role in self.roles for role in _WEIGHTS):
+        if targets is None or any(role in self.roles for role in COUNTING):
             return None
         declared = self.data.batch_fields.get(self.name("targets"))
         below = numpy.unique(targets[targets < 0]).tolist()
@@ -177,7 +176,7 @@ class Batch:
     @property
     def counted_by(self) -> str:
         """The array that says which targets count."""
-        return next((self.roles[role] for role in _WEIGHTS if role in self.roles), self.name("targets"))
+        return next((self.roles[role] for role in COUNTING if role in self.roles), self.name("targets"))
 
     def not_counted(self, at: str) -> str:
         """What that array has to hold where a target does not count: `0 at padding`."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...contracts.errors import ContractLintError
 from ...contracts.load import LoadedContract
+from ...contracts.model import COUNTING
 from ...contracts.probe import ProbeFacts
 from ...linters.batch.batch import Batch
 from ...linters.batch.changes import Change, changes, target_changes
@@ -62,7 +63,7 @@ def probed(
             child=child,
             arrays=str(arrays),
             tokens=batch.roles.get("tokens"),
-            mask=batch.roles.get("loss_mask") or batch.roles.get("loss_weights"),
+            mask=next((batch.roles[role] for role in COUNTING if role in batch.roles), None),
             targets=batch.roles.get("targets"),
             changes=_plain(changes(batch)),
             target_changes=_plain(target_changes(batch)),

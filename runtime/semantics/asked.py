@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from ...contracts.model import Contract, DataSection, Role
+from ...contracts.model import COUNTING, Contract, DataSection
 from ...contracts.model.data_fields import FieldSection
 from ...contracts.model.optimizer import AdamTransform, ClipTransform, TraceTransform
 from ..request import SemanticsRequest
-
-COUNTING: tuple[Role, ...] = ("loss_mask", "loss_weights")
-"""Roles of arrays that say which targets count, the likelier first."""
 
 
 def asked_semantics(contract: Contract) -> SemanticsRequest:

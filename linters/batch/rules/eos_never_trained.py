@@ -45,14 +45,14 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         return
     # A target is real where the token it stands for is text: the next column of the same document.
     real = numpy.zeros(targets.shape, bool)
-    if batch.shift == "model":
+    if batch.targets_shifted_by == "model":
         real = segments != 0
     else:
         real[:, :-1] = (segments[:, 1:] != 0) & (segments[:, 1:] == segments[:, :-1])
     tokens = batch.get("tokens")
     if batch.uncounted is not None and tokens is not None:
         # What is not counted has lost its id: the token that it stands for tells.
-        stood_for = tokens if batch.shift == "model" else numpy.roll(tokens, -1, axis=1)
+        stood_for = tokens if batch.targets_shifted_by == "model" else numpy.roll(tokens, -1, axis=1)
         targets = numpy.where(counted == 0, stood_for, targets)
     ends = (targets == eos) & real
     lost = ends & (counted == 0)

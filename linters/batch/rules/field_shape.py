@@ -79,7 +79,7 @@ def _parts(evidence: BatchEvidence) -> Iterable[Finding]:
         yield _unseen(evidence)
         return
     for role, name in batch.roles.items():
-        if role == "attention_mask" or (role == "tokens" and batch.holds_both):
+        if role == "attention_mask" or (role == "tokens" and batch.tokens_hold_targets):
             continue
         declared = evidence.data.batch_fields.get(name)
         array = batch.arrays[name]

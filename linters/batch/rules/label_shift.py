@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def check(evidence: BatchEvidence) -> Iterable[Finding]:
     batch = evidence.batch
     tokens, targets = batch.get("tokens"), batch.get("targets")
-    if tokens is None or targets is None or batch.holds_both:
+    if tokens is None or targets is None or batch.tokens_hold_targets:
         return
     promised = {"batch": 1, "model": 0, None: None}[evidence.data.shift]
     wanted = 1 if promised is None else promised

@@ -45,7 +45,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         return
     if evidence.data.counted.across_documents or batch.get("segment_ids") is None:
         return
-    if batch.shift == "model" or evidence.data.attention.scope == "row":
+    if batch.targets_shifted_by == "model" or evidence.data.attention.scope == "row":
         return
     next_begins = numpy.zeros(starts.shape, bool)
     next_begins[:, :-1] = starts[:, 1:] & (segments[:, :-1] != 0)

@@ -32,6 +32,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ....contracts.finding import Finding
+from ....contracts.model import COUNTING
 from ...rule import Rule
 from ..evidence import BatchEvidence, at, first, rows_of
 
@@ -74,8 +75,8 @@ def _nothing_says(evidence: BatchEvidence, segments: numpy.ndarray) -> Iterable[
     """Padding among targets of a batch whose contract lists neither mask nor weights, and no id below 0 in it."""
     batch = evidence.batch
     targets = batch.get("targets")
-    unsaid = evidence.data.batch_fields and not {"loss_mask", "loss_weights"} & batch.roles.keys()
-    if targets is None or batch.holds_both or not unsaid or not (segments == 0).any():
+    unsaid = evidence.data.batch_fields and not batch.roles.keys() & set(COUNTING)
+    if targets is None or batch.tokens_hold_targets or not unsaid or not (segments == 0).any():
         return
     wrong = segments == 0
     yield evidence.finding(

@@ -39,7 +39,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         own = next((s for s in batch.spans(moved.row) if s.start <= moved.column < s.stop), None)
         first = own.start if own is not None else 0
         # The target of a column is the next token: where the model shifts by itself, its loss may move.
-        last = moved.column - (batch.shift == "model" or batch.holds_both)
+        last = moved.column - (batch.targets_shifted_by == "model" or batch.tokens_hold_targets)
         early = moved.among(range(first, last))
         if early is not None and (batch.segments is None or own is not None):
             column, count, largest = early

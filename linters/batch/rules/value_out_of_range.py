@@ -32,6 +32,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ....contracts.finding import Finding
+from ....contracts.model import COUNTING
 from ...rule import Rule
 from ..evidence import BatchEvidence, at
 
@@ -54,7 +55,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
             yield _finding(
                 evidence, name, array, outside, f"outside {least} to {most}", f"{evidence.data.fields_key}.{name}.range"
             )
-    for role in ("loss_mask", "loss_weights"):
+    for role in COUNTING:
         values = evidence.batch.get(role)
         if values is None or values.dtype.kind != "f":
             continue

@@ -30,7 +30,8 @@ from typing import cast
 from ....contracts.finding import Finding
 from ....contracts.key import Key, format_key
 from ....contracts.load import LoadedContract
-from ....contracts.model import ROLE_NAMES, Role
+from ....contracts.model import COUNTING, ROLE_NAMES, Role
+from ....contracts.uncounted import uncounted_id
 from ...rule import Rule
 from ..stages import UNKNOWN, batch_fields
 from ..view import View
@@ -43,10 +44,11 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         return
     listed = format_key(next(iter(fields.values())).key[:-1])
     roles = {field.role for field in fields.values()}
-    ignored = any(field.role == "targets" and field.range and field.range[0] < 0 for field in fields.values())
+    ranges = [field.range for field in fields.values() if field.role == "targets"]
+    told = any(between is not None and uncounted_id(between[0], ()) is not None for between in ranges)
     for key, said, wanted in _needs(view):
-        if ignored and "loss_mask" in wanted:
-            continue  # an id below 0 says which targets count
+        if told and wanted == COUNTING:
+            continue  # an id of the targets says which count
         if not roles & {*wanted, UNKNOWN}:
             names = " or ".join(ROLE_NAMES[cast(Role, role)][0] for role in wanted)
             yield view.finding(
@@ -56,7 +58,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
                 expected=f"a field with the role {' or '.join(wanted)}",
                 found=", ".join(fields),
                 help="or give the targets a `range` from an id below 0: that id is not counted"
-                if "loss_mask" in wanted
+                if wanted == COUNTING
                 else None,
             )
     if view.get("data", "counted", "eos") is True and view.get("data", "tokenizer", "eos_id") is None:
@@ -74,7 +76,7 @@ def _needs(view: View) -> Iterable[tuple[Key, str, tuple[str, ...]]]:
     if view.text("data", "shift") == "batch":
         yield ("data", "shift"), "`shift: batch`", ("targets",)
     if view.get("data", "counted", "eos") is True:
-        yield ("data", "counted", "eos"), "`eos: true`", ("loss_mask", "loss_weights")
+        yield ("data", "counted", "eos"), "`eos: true`", COUNTING
 
 
 RULE = Rule(code="DAT004", name="missing-role", severity="error", evidence="contract", doc=__doc__ or "", check=check)

@@ -33,6 +33,7 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....contracts.load import LoadedContract
+from ....contracts.model import COUNTING
 from ...rule import Rule
 from ..stages import UNKNOWN, stages
 from ..view import View
@@ -41,7 +42,7 @@ MAKES = {
     "tokenise": ("tokens",),
     "pack": ("segment_ids",),
     "shift": ("targets",),
-    "mask": ("loss_mask", "loss_weights"),
+    "mask": COUNTING,
 }
 """Kind of a stage -> roles, one of which is its work."""
 

@@ -47,7 +47,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
         shaped.sort(key=lambda field: FOR_EACH_TOKEN.index(field.role or ""))
         most = Counter(sizes_of[field.name] for field in shaped).most_common(1)
         like = next((field for field in shaped if sizes_of[field.name] == most[0][0]), None)
-        if _holds_both(view, fields, [field for field in shaped if field.role != "tokens"], sizes_of):
+        if _tokens_hold_targets(view, fields, [field for field in shaped if field.role != "tokens"], sizes_of):
             continue
         for field in shaped:
             own = field.shape or ()
@@ -64,7 +64,7 @@ def check(loaded: LoadedContract) -> Iterable[Finding]:
             )
 
 
-def _holds_both(
+def _tokens_hold_targets(
     view: View, fields: Mapping[str, StageField], others: list[StageField], sizes_of: Mapping[str, tuple]
 ) -> bool:
     """Whether the tokens are inputs and targets in one: no targets, all other arrays alike, and a column more; where

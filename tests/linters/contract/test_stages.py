@@ -97,6 +97,11 @@ def test_what_agrees_is_left_alone(tmp_path: Path, data: str) -> None:
             ["`shift: batch` needs a field targets, and `data.stages[1].output` has none"],
         ),
         (
+            "fields: { input_ids: {}, labels: { range: [-.inf, 63] } }\ntokenizer: { vocab: 64, eos_id: 1 }\n"
+            "counted: { eos: true }",
+            ["`eos: true` needs a field loss_mask or loss_weights, and `data.fields` has none"],
+        ),
+        (
             "tokenizer: { vocab: 300 }\nstages: [{ kind: pack, input: { tokens: { dtype: uint8 } }, "
             "output: { tokens: { dtype: uint8 } } }]",
             ["tokens is uint8, which holds 0 to 255, and the vocabulary has 300 ids"],

@@ -46,5 +46,5 @@ def why_none(targets: str, least: float | None, below: Collection[int]) -> str:
         return f"the promised `range` of `{targets}` begins at {least:g}, so every id counts"
     if len(below) > 1:
         between = f"{min(below)} to {max(below)}"
-        return f"`{targets}` has {len(below):,} different ids below 0 ({between}), and no `range` says which of them"
+        return f"`{targets}` has {len(below):,} different ids below 0 ({between}), and no `range` names one"
     return f"no id of `{targets}` is below 0"

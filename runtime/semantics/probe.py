@@ -112,7 +112,7 @@ class _Probe:
                 inputs=inputs,
                 order=request.asked.order,
                 parts=parts if mesh is self.mesh else 1,
-                apart=count == request.asked.microbatches,
+                keep_pieces=count == request.asked.microbatches,
             )
             found.append(fact)
             if count == request.asked.microbatches:

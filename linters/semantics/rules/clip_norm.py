@@ -57,13 +57,13 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     key = format_key(("optimizer", "chain", update.chain.index(clip)))
     accumulation = evidence.contract.accumulation
     parts = accumulation.microbatches if accumulation is not None else 1
-    apart = of_update(evidence.diagnosis, parts) if evidence.diagnosis is not None else None
+    factors = of_update(evidence.diagnosis, parts) if evidence.diagnosis is not None else None
     known = (words for words, value in _reasons(update, limit) if same(found, value, update.close))
-    meaning = apart.words() if apart is not None else next(known, None)
+    meaning = factors.words() if factors is not None else next(known, None)
     if meaning is None and not all(same(each, found, 1e-3) for each in update.factors.values()):
         meaning = "each parameter has a factor of its own"
     why = f": {meaning}" if meaning else ""
-    seen = f", as for a norm of {number(limit / found)}" if 0 < found < 1 and apart is None else ""
+    seen = f", as for a norm of {number(limit / found)}" if 0 < found < 1 and factors is None else ""
     yield RULE.finding(
         f"the optimizer of step `{evidence.name}` is given {found:.4g} x the gradient{seen}; promised is "
         f"{promised:.4g} x, for a norm of {number(update.norm)} and a bound of {number(limit)}{why}",
@@ -81,7 +81,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             LARGEST,
         ),
         help="take the norm once over logical parameters, behind the reduction and before the update"
-        if apart is None
+        if factors is None
         else "add the microbatches up first, then clip their sum once",
     )
 

@@ -45,10 +45,10 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
         return
     worst = max(left, key=lambda each: each.rest or 0.0)
     counts = [each.fact.microbatches for each in left]
-    apart = next((found for each in left if diagnosis and (found := of_step(diagnosis, each.fact))), None)
+    factors = next((found for each in left if diagnosis and (found := of_step(diagnosis, each.fact))), None)
     yield RULE.finding(
         f"{worst.rest:.3g} of the gradient of step `{evidence.name}` belongs to no promised term "
-        f"{with_microbatches(counts)}{f': {apart.words()}' if apart is not None else ''}",
+        f"{with_microbatches(counts)}{f': {factors.words()}' if factors is not None else ''}",
         subject=evidence.name,
         location=evidence.place("objective.terms"),
         key="objective.terms",
@@ -64,7 +64,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
             for name in sorted(diagnosis.lifeless if diagnosis is not None else ())
         ),
         help="`loss_and_grads` gives what is added up, before any clip: add up first, then clip the sum once"
-        if apart is not None and apart.clipped
+        if factors is not None and factors.clipped
         else _advice(counts, [each.fact.microbatches for each in (diagnosis.measured if diagnosis else ())]),
     )
 

@@ -43,8 +43,8 @@ from ..wording import term_key
 TWIN = "give the step `reference_args` with which it computes in float32 or wider, such as { compute: float32 }"
 STEP = "give the step `loss_and_grads(*args) -> (loss, grads)` and `loss_terms(*args) -> {name: (sum, denominator)}`"
 COUNTED = (
-    "name its mask (data: { fields: { NAME: { role: loss_mask } } }) or the id of labels that do not count (labels: "
-    "{ range: [-100, LAST] }); where all targets count, promise `normaliser: batch_positions`"
+    "name its mask, by `data.fields.NAME.role: loss_mask`, or the id of labels that do not count, by "
+    "`data.fields.NAME.range: [-100, LAST]`; where all targets count, promise `normaliser: batch_positions`"
 )
 
 

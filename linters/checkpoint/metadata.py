@@ -6,6 +6,7 @@ import json
 from math import prod
 from typing import Any, NoReturn
 
+from ...contracts.json_once import once
 from .folder import Folder
 
 _MOST_DIMENSIONS = 64
@@ -22,7 +23,7 @@ def parse(folder: Folder, path: str, text: bytes) -> dict[str, Any]:
 def parse_any(folder: Folder, path: str, text: bytes) -> Any:
     """The value that a file of JSON holds. Raises ContractLintError, with line and column, for what is none."""
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return json.loads(text, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise folder.refused(f"{path}:{error.lineno}:{error.colno}", f"is no JSON: {error.msg}", AGAIN) from error
     except UnicodeDecodeError as error:
@@ -56,14 +57,6 @@ def quoted(value: Any) -> str:
     """A value, cut to what a line can hold."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)!r} stands there twice")
-    return found
 
 
 AGAIN = "save the step again; the file is damaged or of a version that is not known"

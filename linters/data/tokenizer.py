@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, NoReturn
 from ...contracts.data_manifest import Tokenizer
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
+from ...contracts.json_once import TwiceError, once
 from ...hlo_tools.wire import SPAN, WireError, fields
 
 MAX_BYTES = 128 * 1024 * 1024
@@ -237,17 +237,12 @@ def _byte_level(pieces: Mapping[int, str]) -> dict[int, str]:
 
 
 def _json(data: bytes, shown: str) -> Any:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-            raise ContractLintError(f"the key {twice[:80]!r} stands there twice", Location(shown))
-        return found
-
     try:
         return json.loads(_text(data, shown), object_pairs_hook=once)
     except json.JSONDecodeError as error:
         raise ContractLintError(f"is no JSON: {error.msg}", Location(shown, error.lineno, error.colno)) from error
+    except TwiceError as error:
+        raise ContractLintError(str(error), Location(shown)) from error
     except RecursionError as error:
         raise ContractLintError("is nested too deeply", Location(shown)) from error
     except ValueError as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
+from ....contracts.json_once import TwiceError, once
 from ....contracts.record import Metric, summarised
 from ....linters.cut import in_a_line
 
@@ -122,11 +123,11 @@ class _Steps:
 def _whole(text: str, shown: str) -> list[tuple[int | None, Mapping[str, Any]]] | None:
     """One object over the whole text; None where it is one a line."""
     try:
-        found = json.loads(text, object_pairs_hook=_object)
-    except _TwiceError as error:
+        found = json.loads(text, object_pairs_hook=once)
+    except TwiceError as error:
         # In the first of many lines, if each is an object: then the line is found below.
         if _is_one(text):
-            raise ContractLintError(error.said, Location(shown)) from None
+            raise ContractLintError(_twice(error), Location(shown)) from None
         return None
     except (ValueError, RecursionError):
         return None
@@ -146,10 +147,10 @@ def _lines(text: str, shown: str) -> Iterator[tuple[int | None, Mapping[str, Any
         if not line.strip():
             continue
         try:
-            found = json.loads(line, object_pairs_hook=_object)
-        except _TwiceError as error:
+            found = json.loads(line, object_pairs_hook=once)
+        except TwiceError as error:
             help = "one of the two is lost: write each name once"
-            raise ContractLintError(error.said, Location(shown, number), help) from None
+            raise ContractLintError(_twice(error), Location(shown, number), help) from None
         except (ValueError, RecursionError):
             said = "is neither a JSON object a line nor one JSON object"
             raise ContractLintError(said, Location(shown, number)) from None
@@ -158,20 +159,8 @@ def _lines(text: str, shown: str) -> Iterator[tuple[int | None, Mapping[str, Any
         yield number, found
 
 
-class _TwiceError(Exception):
-    """A key that stands twice in one object."""
-
-    def __init__(self, key: str) -> None:
-        super().__init__(key)
-        self.said = f"the key `{key[:80]}` stands twice in one object"
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise _TwiceError(next(name for name in names if names.count(name) > 1))
-    return found
+def _twice(error: TwiceError) -> str:
+    return f"the key `{error.key[:80]}` stands twice in one object"
 
 
 def _leaves(row: Mapping[str, Any], above: str, depth: int = 0) -> Iterator[tuple[str, float | str]]:

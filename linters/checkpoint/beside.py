@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, TypeGuard
 
 from ...contracts.errors import ContractLintError
+from ...contracts.finding import Severity
 from ..cut import in_a_line
 from .facts import Fault, Placed
 from .folder import Folder
@@ -36,7 +37,7 @@ def faults_of_written(folder: Folder, start: str, files: Iterable[str]) -> Itera
     """Files that say how arrays were written, and that no restore gets past."""
     below = f"{start}{WRITTEN}/"
     for path in sorted(path for path in files if path.startswith(f"{below}process_")):
-        fault = _fault(folder, path, _written, needed=True)
+        fault = _fault(folder, path, _written, "error")
         if fault is not None:
             yield fault
 
@@ -51,7 +52,7 @@ def placed(
     """
     path, found = f"{start}{PLACED}", dict[str, Placed]()
     if path not in files:
-        gone = Fault(path, "is not there", needed=False, then="" if single else _GONE, level=None if single else "info")
+        gone = Fault(path, "is not there", severity="warning" if single else "info", then="" if single else _GONE)
         return found, gone if needed else None
 
     def read(folder: Folder, path: str) -> None:
@@ -64,15 +65,15 @@ def placed(
         if absent:
             wrong(folder, path, f"does not say where {in_a_line(absent, _SOME)} lay")
 
-    return found, _fault(folder, path, read, needed=False)
+    return found, _fault(folder, path, read, "warning")
 
 
-def _fault(folder: Folder, path: str, read: Callable[[Folder, str], None], *, needed: bool) -> Fault | None:
+def _fault(folder: Folder, path: str, read: Callable[[Folder, str], None], severity: Severity) -> Fault | None:
     try:
         read(folder, path)
     except ContractLintError as error:
         place = str(error.location).removeprefix(f"{folder.shown}/{path}").lstrip(":")
-        return Fault(path, error.message, place, needed)
+        return Fault(path, error.message, place, severity)
     return None
 
 

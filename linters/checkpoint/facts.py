@@ -8,6 +8,7 @@ from functools import cached_property
 from math import prod
 from typing import Literal
 
+from ...contracts.finding import Severity
 from ...contracts.model.checkpoint import Layout
 from .copies import without_left
 from .stored import Extent
@@ -68,19 +69,17 @@ class Hole:
 class Fault:
     """A file beside the arrays that whoever restores them cannot read. `place`: line and column, where they are known.
 
-    `needed`: every restore of jax arrays reads it; else one that does not say where its arrays go. `then`: what comes
-    of it, where it is something else.
+    `severity`: an error where every restore of jax arrays reads it, a warning where one does that does not say where
+    its arrays go, information where none has to. `then`: what comes of it, where it is something else.
     """
 
     file: str
     what: str
     place: str = ""
-    needed: bool = True
+    severity: Severity = "error"
     then: str = ""
     kind: str = ""
     """Tells several of one file apart."""
-    level: Literal["error", "warning", "info"] | None = None
-    """None: an error where it is needed, else a warning."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class Folder:
         except OSError as error:
             raise self.refused(path, f"cannot be read: {error.strerror or error}") from error
         try:
-            stored = hollow(descriptor, info)
+            stored = hollow(descriptor, info.st_size)
         finally:
             os.close(descriptor)
         if stored is not None:

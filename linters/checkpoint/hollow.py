@@ -32,12 +32,10 @@ def suspect(info: os.stat_result) -> bool:
     return info.st_size >= _LEAST and _thin(info.st_blocks * 512, info.st_size)
 
 
-def hollow(descriptor: int, info: os.stat_result) -> int | None:
-    """The bytes that are stored of a file that is a hole but for its beginning; None for any other."""
-    if not suspect(info):
-        return None
-    stored = stored_of(descriptor, info.st_size)
-    return stored if _thin(stored, info.st_size) else None
+def hollow(descriptor: int, size: int) -> int | None:
+    """The bytes that are stored of a `suspect` file if it is a hole but for its beginning, else None."""
+    stored = stored_of(descriptor, size)
+    return stored if _thin(stored, size) else None
 
 
 def _thin(stored: int, size: int) -> bool:

@@ -38,18 +38,20 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
         for fault in item.faults:
             place = f":{fault.place}" if fault.place else ""
             said = fault.then or (
-                "Orbax restores no jax array" if fault.needed else "a restore that names no placement of its own fails"
+                "Orbax restores no jax array"
+                if fault.severity == "error"
+                else "a restore that names no placement of its own fails"
             )
             help = "bring the file back, or restore another step"
-            if not fault.needed:
+            if fault.severity != "error":
                 help = "bring the file back, or give the restore its placements"
-                help += "" if fault.level == "info" else "; without the file StandardCheckpointer goes on"
+                help += "" if fault.severity == "info" else "; without the file StandardCheckpointer goes on"
             yield evidence.finding(
                 RULE,
                 f"{fault.file}{place}: {fault.what}; {said}",
                 subject=f"{fault.file} {fault.kind}".rstrip(),
                 file=fault.file,
-                severity=fault.level or ("error" if fault.needed else "warning"),
+                severity=fault.severity,
                 expected="a file that Orbax reads",
                 found=fault.what,
                 help=help,

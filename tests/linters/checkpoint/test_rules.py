@@ -274,7 +274,7 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ),
     (
         "CKP616",
-        {"faults": (Fault("state/_sharding", "is no JSON", "1:1", needed=False),)},
+        {"faults": (Fault("state/_sharding", "is no JSON", "1:1", severity="warning"),)},
         "state/_sharding:1:1: is no JSON; a restore that names no placement of its own fails",
         {"faults": ()},
     ),

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ....contracts.finding import Finding
-from ....contracts.record import Metric, Record, VerdictState
+from ....contracts.record import Metric, Part, Record, VerdictState
 from ...rule import Rule
 from ..evidence import RecordEvidence
 
@@ -59,35 +59,24 @@ _Pair = tuple[str, str, str | None, str | None]
 def _metrics(record: Record, now: Mapping[str, Mapping[str, Metric] | None]) -> Iterator[_Pair]:
     for source, metrics in sorted(now.items()):
         written = {name: metric for name, metric in record.metrics.items() if metric.source == source}
-        names: set[str] = {*written, *(metrics or {})}
-        for name in sorted(names):
-            said, follows = written.get(name), (metrics or {}).get(name)
-            differing = [
-                each for each in Metric.model_fields if getattr(said, each, None) != getattr(follows, each, None)
-            ]
-            if said != follows:
-                yield f"the metric {name}", source, _figures(said, differing), _figures(follows, differing)
-
-
-def _figures(metric: Metric | None, names: Iterable[str]) -> str | None:
-    """The figures that differ: `last 0.01, p50 0.01`."""
-    if metric is None:
-        return None
-    return ", ".join(f"{each} {getattr(metric, each)}" for each in names if each != "source") or "another source"
+        follow = metrics or {}
+        for name in sorted({*written, *follow}):
+            yield f"the metric {name}", source, *_told(written.get(name), follow.get(name))
 
 
 def _verdicts(record: Record, now: Mapping[str, VerdictState | None]) -> Iterator[_Pair]:
     for source, follows in sorted(now.items()):
         for written in [each for each in record.verdicts if each.source == source]:
-            differing = [
-                each for each in VerdictState.model_fields if getattr(written, each) != getattr(follows, each, None)
-            ]
-            if differing:
-                yield "the verdict", source, _told(written, differing), _told(follows, differing)
+            yield "the verdict", source, *_told(written, follows)
 
 
-def _told(verdict: VerdictState | None, names: Iterable[str]) -> str | None:
-    return None if verdict is None else ", ".join(f"{each} {getattr(verdict, each)}" for each in names)
+def _told(written: Part | None, follows: Part | None) -> tuple[str | None, str | None]:
+    """The fields of both that differ, None for what is not there: `last 0.01, p50 0.01`."""
+    fields = dict.fromkeys(name for each in (written, follows) if each is not None for name in type(each).model_fields)
+    del fields["source"]  # both are of that file
+    names = [name for name in fields if getattr(written, name, None) != getattr(follows, name, None)]
+    said, now = (each and ", ".join(f"{name} {getattr(each, name)}" for name in names) for each in (written, follows))
+    return said, now
 
 
 RULE = Rule(

@@ -42,11 +42,18 @@ class Seen:
         self.loaded, self.captures = loaded, captures
 
 
-def begun(path: str) -> Seen:
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that has begun: its contract, and what was checked out then."""
+
+    loaded: LoadedContract
+    source: SourceState
+
+
+def begun(path: str) -> Begun:
     """A run of the contract at `path` that begins now. Raises ContractLintError where there is no such file."""
-    seen = Seen(path)
-    seen.take(load_contract(Path(path)), ())
-    return seen
+    source = source_state(Path(os.path.abspath(path)).parent)
+    return Begun(load_contract(Path(path)), source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ def record_verdict(report: Report, seen: Seen, where: Where) -> str | None:
 
 
 def record_training(
-    seen: Seen,
+    run: Begun,
     target: str | None,
     metrics: Mapping[str, Metric],
     where: Where,
@@ -74,13 +81,12 @@ def record_training(
     program: str | None = None,
     checkpoints: str | None = None,
 ) -> str:
-    """Write the record of a training run that has `begun`; what to say of it.
+    """Write the record of a training run; what to say of it.
 
     `program`: the digest of the step that was lowered. `checkpoints`: the folder that was saved to; its newest step is
     bound where it lies in the project.
     """
-    loaded = seen.loaded or load_contract(Path(seen.path))
-    contract = loaded.contract
+    contract = run.loaded.contract
     target = target or (contract.targets[0].target if contract is not None and contract.targets else "")
     mesh = contract.mesh_for(target) if contract is not None else None
     parsed = parse_target(target)
@@ -95,8 +101,8 @@ def record_training(
     name = next((name for name, section in steps.items() if section.entry == ENTRY), "train")
     lowered = {(target, name): program} if program is not None else {}
     return _said(
-        loaded,
-        seen.source,
+        run.loaded,
+        run.source,
         "train",
         where,
         (),

@@ -125,10 +125,15 @@ def _proof(record: Record, recomputed: Recomputed) -> str:
     """What a clean verdict rests on: `12 files unchanged, 9 digests follow`; and what nobody worked out again."""
     digests = 2 + len(record.contract.sections) + len(record.checkpoints)
     digests += (recomputed.contract is not None) + len(recomputed.programs) + len(recomputed.data)
-    results = sum(len(each or ()) for each in recomputed.metrics.values()) + len(recomputed.verdicts)
+    counts = {
+        "metric": sum(len(each or ()) for each in recomputed.metrics.values()),
+        "verdict": len(recomputed.verdicts),
+    }
+    follow = [f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items() if count]
     parts = [f"{len(record.files):,} file{'s' * (len(record.files) != 1)} unchanged, {digests:,} digests follow"]
-    if results:
-        parts.append(f"{results:,} metric{'s' * (results != 1)} or verdicts follow from their files")
+    if follow:
+        one = sum(counts.values()) == 1
+        parts.append(f"{' and '.join(follow)} {'follows from its file' if one else 'follow from their files'}")
     unbound = [each for each in record.programs if each.capture is None]
     if unbound:
         count = len(unbound)

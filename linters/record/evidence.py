@@ -9,20 +9,21 @@ from typing import Any
 from ...contracts.finding import Finding, Location
 from ...contracts.record import DeviceState, FileDigest, Metric, ProgramState, Record, VerdictState
 from ..rule import Rule
+from .files import NoFile
 
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
     """What was worked out again.
 
-    `files`: path -> what is there, None where nothing is. `contract`: the digest of what the contract's file says now,
-    `programs`: target and step -> the program, `devices`: target -> what each capture of it was made on, `data`:
-    manifest -> root; all only where they could be worked out. `metrics` and `verdicts`: unchanged file -> what it says
-    now, None where it is no such file. `added`: folder of a checkpoint -> files there that the record does not
-    bind. `root`: what paths are shown below.
+    `files`: path -> what is there, None where nothing is, a `NoFile` where something is that is none. `contract`: the
+    digest of what the contract's file says now, `programs`: target and step -> the program, `devices`: target -> what
+    each capture of it was made on, `data`: manifest -> root; all only where they could be worked out. `metrics` and
+    `verdicts`: unchanged file -> what it says now, None where it is no such file. `added`: folder of a checkpoint ->
+    files there that the record does not bind. `root`: what paths are shown below.
     """
 
-    files: Mapping[str, FileDigest | None] = field(default_factory=dict)
+    files: Mapping[str, FileDigest | NoFile | None] = field(default_factory=dict)
     contract: str | None = None
     programs: Mapping[tuple[str, str], ProgramState] = field(default_factory=dict)
     devices: Mapping[str, Sequence[DeviceState]] = field(default_factory=dict)

@@ -6,9 +6,12 @@ import errno
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from ...contracts.data_manifest import DataFile, DataManifest, bad_name
+from ...contracts.data_manifest import MAX_DEPTH, DataFile, DataManifest, bad_name
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.model import format_bytes
@@ -22,13 +25,35 @@ _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+@dataclass(frozen=True, slots=True)
+class NoFile:
+    """What stands where a file should: what is said of it, in a word what it is, and what to do."""
+
+    said: str
+    what: str
+    help: str
+
+
+class NoFileError(ContractLintError):
+    """There is something at the place of a file, and it is none that can be read."""
+
+    def __init__(self, found: NoFile, location: Location) -> None:
+        super().__init__(found.said, location, found.help)
+        self.found = found
+
+
+_LINK = NoFile("is a symbolic link", "a symbolic link", "links are not followed: put the file there")
+_FOLDER = NoFile("is a folder", "a folder", "a record binds files")
+_OTHER = NoFile("is no file", "neither a file nor a folder", "a record binds files")
+
+
 def start_of(folder: str) -> str:
     """What the paths of files in a folder of a record begin with; `.` is the project itself."""
     return "" if folder == "." else f"{folder}/"
 
 
 def size_below(root: Path, path: str) -> int | None:
-    """Bytes of a file, None where it is not there. Raises ContractLintError as `digest_below`."""
+    """Bytes of a file, None where it is not there. Raises as `digest_below`."""
     descriptor = _opened(root, path)
     if descriptor is None:
         return None
@@ -41,8 +66,8 @@ def size_below(root: Path, path: str) -> int | None:
 def digest_below(root: Path, path: str) -> FileDigest | None:
     """Size and sha256 of one file, None where it is not there.
 
-    Raises ContractLintError for a path that leads out of `root`, a link in it, what is no file, and for a file that is
-    a hole with a name.
+    Raises NoFileError for a link on the way, for what is no file, cannot be read, or is a hole with a name;
+    ContractLintError for a path that leads out of `root`.
     """
     descriptor = _opened(root, path)
     if descriptor is None:
@@ -54,8 +79,26 @@ def digest_below(root: Path, path: str) -> FileDigest | None:
                 digest.update(chunk)
                 size += len(chunk)
         except OSError as error:
-            raise _refused(root, path, f"cannot be read: {error.strerror or error}") from error
+            raise NoFileError(_unreadable(error), _place(root, path)) from error
     return FileDigest(path=path, sha256=digest.hexdigest(), bytes=size)
+
+
+def names_below(root: Path, folder: str) -> Iterator[str]:
+    """The paths below `root` of all that is in a folder and is no folder itself: links too, which are not followed.
+
+    A folder in it that cannot be opened stands for what it holds. Nothing where the folder is not there, or a link
+    leads to it.
+    """
+    try:
+        at = _folder(root, folder.split("/"), folder)
+    except NoFileError:
+        return
+    if at is None:
+        return
+    try:
+        yield from _names(at, folder)
+    finally:
+        os.close(at)
 
 
 def tree_digest(files: dict[str, FileDigest]) -> str:
@@ -64,52 +107,95 @@ def tree_digest(files: dict[str, FileDigest]) -> str:
     return DataManifest(tuple(sorted(entries, key=lambda entry: entry.path))).root
 
 
+def _names(at: int, folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(at) as entries:
+            found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    except OSError:
+        yield folder
+        return
+    for name, is_folder in found:
+        path = f"{folder}/{name}"
+        inner = -1
+        if is_folder and path.count("/") < MAX_DEPTH:
+            with suppress(OSError):  # it is told as one thing that is there
+                inner = os.open(name, _FLAGS | os.O_DIRECTORY, dir_fd=at)
+        if inner < 0:
+            yield path
+            continue
+        try:
+            yield from _names(inner, path)
+        finally:
+            os.close(inner)
+
+
 def _opened(root: Path, path: str) -> int | None:
     """A descriptor of a regular file below `root`."""
     reason = bad_name(path)
     if reason is not None:
-        raise _refused(root, path, f"its path {reason}", "nothing outside the folder is opened")
+        raise ContractLintError(f"its path {reason}", _place(root, path), "nothing outside the folder is opened")
     *folders, name = path.split("/")
+    at = _folder(root, folders, path)
+    if at is None:
+        return None
+    try:
+        found = _step(at, name, stat.S_IFREG, root, path)
+    finally:
+        os.close(at)
+    if found is None:
+        return None
+    info = os.fstat(found)
+    if not stat.S_ISREG(info.st_mode):  # it took the place of the file just now
+        os.close(found)
+        raise NoFileError(_OTHER, _place(root, path))
+    if info.st_size >= _HOLLOW and info.st_blocks * 512 < info.st_size // _LEAST:
+        os.close(found)
+        said = f"is sparse: it has {format_bytes(info.st_size)}, stored are {format_bytes(info.st_blocks * 512)}"
+        hole = NoFile(said, "a file that is nearly all hole", "a record binds files that hold something")
+        raise NoFileError(hole, _place(root, path))
+    return found
+
+
+def _folder(root: Path, folders: list[str], path: str) -> int | None:
+    """A descriptor of a folder below `root` on the way to `path`."""
     try:
         at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise ContractLintError(f"cannot be read: {error.strerror or error}", Location(root.as_posix())) from error
-    try:
-        for part in folders:
-            inner = _step(at, part, os.O_DIRECTORY, root, path)
+    for part in folders:
+        try:
+            inner = _step(at, part, stat.S_IFDIR, root, path)
+        finally:
             os.close(at)
-            at = -1
-            if inner is None:
+        if inner is None:
+            return None
+        at = inner
+    return at
+
+
+def _step(at: int, name: str, wanted: int, root: Path, path: str) -> int | None:
+    """A descriptor of one part of a path: a folder or a file, as `wanted` says; None where there is none."""
+    try:
+        # What is no file is not opened at all: to open a pipe or a device may do something to it.
+        found = stat.S_IFMT(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+        if found == stat.S_IFLNK:
+            behind = f"lies behind `{name}`, which is a symbolic link"
+            link = NoFile(behind, "what a link leads to", _LINK.help) if wanted == stat.S_IFDIR else _LINK
+            raise NoFileError(link, _place(root, path))
+        if found != wanted:
+            if wanted == stat.S_IFDIR:
                 return None
-            at = inner
-        found = _step(at, name, os.O_NONBLOCK, root, path)
-    finally:
-        if at >= 0:
-            os.close(at)
-    if found is None:
-        return None
-    info = os.fstat(found)
-    hollow = info.st_size >= _HOLLOW and info.st_blocks * 512 < info.st_size // _LEAST
-    if not stat.S_ISREG(info.st_mode) or hollow:
-        os.close(found)
-        if hollow:
-            said = f"is sparse: it has {format_bytes(info.st_size)}, stored are {format_bytes(info.st_blocks * 512)}"
-            raise _refused(root, path, said, "a record binds files that hold something")
-        raise _refused(root, path, "is no file", "a record binds files")
-    return found
-
-
-def _step(at: int, name: str, flags: int, root: Path, path: str) -> int | None:
-    try:
-        if stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
-            raise _refused(root, path, f"`{name}` is a symbolic link", "links are not followed: put the file there")
-        return os.open(name, _FLAGS | flags, dir_fd=at)
+            raise NoFileError(_FOLDER if found == stat.S_IFDIR else _OTHER, _place(root, path))
+        return os.open(name, _FLAGS | (os.O_DIRECTORY if wanted == stat.S_IFDIR else os.O_NONBLOCK), dir_fd=at)
     except OSError as error:
         if error.errno in _ABSENT:
             return None
-        raise _refused(root, path, f"cannot be read: {error.strerror or error}") from error
+        raise NoFileError(_unreadable(error), _place(root, path)) from error
 
 
-def _refused(root: Path, path: str, message: str, help: str | None = None) -> ContractLintError:
-    shown = path if root == Path(".") else f"{root.as_posix()}/{path}"
-    return ContractLintError(message, Location(shown), help)
+def _unreadable(error: OSError) -> NoFile:
+    return NoFile(f"cannot be read: {error.strerror or error}", "what cannot be read", "make it readable")
+
+
+def _place(root: Path, path: str) -> Location:
+    return Location(path if root == Path(".") else f"{root.as_posix()}/{path}")

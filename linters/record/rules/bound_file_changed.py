@@ -2,6 +2,8 @@
 
 ## What it does
 Looks for every file that the record names, below the folder that the record is about, and compares size and sha256.
+What stands in its place and is no file is not read: a symbolic link (none is followed), a folder, a file of a gigabyte
+or more that is nearly all hole, one that cannot be opened.
 In the folder of a checkpoint there may be no other file: its root is the digest of all of them.
 
 ## Why is this bad?
@@ -30,8 +32,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
+from ....contracts.record import FileDigest
 from ...rule import Rule
 from ..evidence import RecordEvidence
+from ..files import NoFile
 
 
 def check(evidence: RecordEvidence) -> Iterable[Finding]:
@@ -42,18 +46,15 @@ def check(evidence: RecordEvidence) -> Iterable[Finding]:
         now = there.get(file.path)
         if now == file:
             continue
-        said = "is not there" if now is None else "has another content than when the record was written"
-        resized = now is not None and now.bytes != file.bytes
-        if now is not None and resized:
-            said += f": {file.bytes:,} B then, {now.bytes:,} B now"
+        said, found, help = _now(file, now)
         yield evidence.finding(
             RULE,
             f"a bound file {said}",
             subject=file.path,
             location=evidence.place(file.path),
             expected=file.sha256,
-            found="no file" if now is None else f"{now.bytes:,} B" if resized else now.sha256,
-            help="put back what the record was made from, or make a new record",
+            found=found,
+            help=help,
         )
     for folder, paths in evidence.recomputed.added.items():
         for path in paths:
@@ -66,6 +67,19 @@ def check(evidence: RecordEvidence) -> Iterable[Finding]:
                 found="a file",
                 help="take it away if it is not of the checkpoint, or make a new record",
             )
+
+
+def _now(file: FileDigest, now: FileDigest | NoFile | None) -> tuple[str, str, str]:
+    """What is said of a file that is not what it was, what is there, and what to do."""
+    help = "put back what the record was made from, or make a new record"
+    if now is None:
+        return "is not there", "no file", help
+    if isinstance(now, NoFile):
+        return now.said, now.what, f"{now.help}, or make a new record"
+    said = "has another content than when the record was written"
+    if now.bytes != file.bytes:
+        return f"{said}: {file.bytes:,} B then, {now.bytes:,} B now", f"{now.bytes:,} B", help
+    return said, now.sha256, help
 
 
 RULE = Rule(

@@ -8,12 +8,11 @@ from typing import TypeVar
 
 from ....contracts.data_manifest import read_manifest
 from ....contracts.errors import ContractLintError
-from ....contracts.load import load_contract
+from ....contracts.load import LoadedContract, load_contract
 from ....contracts.record import DeviceState, FileDigest, Metric, Record
 from ....hlo_tools.capture import Capture, read_capture
-from ....linters.checkpoint.folder import Folder
 from ....linters.record.evidence import Recomputed
-from ....linters.record.files import digest_below, size_below, start_of
+from ....linters.record.files import NoFile, NoFileError, digest_below, names_below, size_below, start_of
 from .build import device_of, programs
 from .metrics import MAX_BYTES, read_metrics
 from .reported import verdict_in
@@ -24,29 +23,30 @@ Said = TypeVar("Said")
 def recompute(record: Record, root: Path, tell: Callable[[str], None], note: Callable[[str], None]) -> Recomputed:
     """Everything that a record says and its files tell too. `tell` is told what is read, `note` what metrics leave out.
 
-    Raises ContractLintError for a bound file that is a link or leads out of `root`, and for a capture that is none.
+    Raises ContractLintError where `root` cannot be read, and for a path that leads out of it.
     """
-    files: dict[str, FileDigest | None] = {}
+    files: dict[str, FileDigest | NoFile | None] = {}
     for file in record.files:
         tell(f"reading {file.path}")
-        size = size_below(root, file.path)
-        # A file of another size has another content; it need not be read to say so.
-        told = None if size is None else FileDigest(path=file.path, sha256="0" * 64, bytes=size)
-        files[file.path] = digest_below(root, file.path) if size == file.bytes else told
+        files[file.path] = _there(root, file)
 
     def metrics(data: bytes, shown: str) -> dict[str, Metric]:
         return read_metrics(data, shown, note)
 
-    whole = {path for path, now in files.items() if now is not None} - {
-        file.path for file in record.files if files[file.path] != file
-    }
+    whole = {file.path for file in record.files if files[file.path] == file}
+    unnamed = _unnamed(record)
+    # A contract opens what it extends: it is left alone where something that is no file may be among that.
+    odd = any(isinstance(files[path], NoFile) for path in unnamed)
+    loaded = load_contract(root / record.contract.path, root) if record.contract.path in whole and not odd else None
+    texts = set(loaded.document.texts) if loaded is not None else set[str]()
+    _tell_results(root, [path for path in unnamed if path in whole - texts], note)
     captures = _captures(record, root, whole)
     devices: dict[str, list[DeviceState]] = {}
     for device in map(device_of, captures):
         devices.setdefault(device.target, []).append(device)
     return Recomputed(
         files=files,
-        contract=_contract(record, root, whole),
+        contract=_says(loaded) if loaded is not None and texts <= whole else None,
         programs={(each.target, each.step): each for capture in captures for each in programs(capture)},
         devices=devices,
         data=_data(record, root, whole),
@@ -55,6 +55,55 @@ def recompute(record: Record, root: Path, tell: Callable[[str], None], note: Cal
         metrics=_said_by(root, whole, (metric.source for metric in record.metrics.values()), metrics),
         verdicts=_said_by(root, whole, (verdict.source for verdict in record.verdicts), verdict_in),
     )
+
+
+def _there(root: Path, file: FileDigest) -> FileDigest | NoFile | None:
+    """What is at the place of a file."""
+    try:
+        size = size_below(root, file.path)
+        if size == file.bytes:
+            return digest_below(root, file.path)
+    except NoFileError as error:
+        return error.found
+    # A file of another size has another content; it need not be read to say so.
+    return None if size is None else FileDigest(path=file.path, sha256="0" * 64, bytes=size)
+
+
+def _unnamed(record: Record) -> list[str]:
+    """Bound files that are neither the contract nor of a checkpoint, a capture, a data manifest, a metric or a verdict:
+    what the contract extends, and files whose bytes are bound and no more."""
+    named = {record.contract.path, *(each.manifest for each in record.data)}
+    named |= {each.source for each in [*record.metrics.values(), *record.verdicts] if each.source is not None}
+    folders = {each.folder for each in record.checkpoints} | {each.capture for each in record.programs if each.capture}
+    held = tuple(map(start_of, folders - {"."}))
+    return [file.path for file in record.files if file.path not in named and not file.path.startswith(held)]
+
+
+def _tell_results(root: Path, paths: Iterable[str], note: Callable[[str], None]) -> None:
+    """Tell of files that hold a verdict or metrics of which the record has none: somebody may have left them out."""
+    for path in paths:
+        what = _result_in(root / path, path)
+        if what is not None:
+            note(f"{path} is bound and reads as {what}, and the record has nothing from it")
+
+
+def _result_in(path: Path, shown: str) -> str | None:
+    """Whether a file is a report or metrics and nothing else; None for any other, which need not be read whole."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES) if file.peek(1)[:1] == b"{" else b""
+    except OSError:
+        return None
+    told: list[str] = []
+    try:
+        verdict_in(data, shown)
+        return "a report of contract-lint"
+    except ContractLintError:
+        pass
+    try:
+        return "metrics" if read_metrics(data, shown, told.append) and not told else None
+    except ContractLintError:
+        return None
 
 
 def _said_by(
@@ -71,13 +120,9 @@ def _said_by(
     return found
 
 
-def _contract(record: Record, root: Path, whole: set[str]) -> str | None:
-    """The digest of what the contract says now; None where its files changed, which is said of them."""
-    if record.contract.path not in whole:
-        return None
-    loaded = load_contract(root / record.contract.path, root)
-    unchanged = all(name in whole for name in loaded.document.texts)
-    return loaded.digest if unchanged and not _unsayable(loaded.document.data) else None
+def _says(loaded: LoadedContract) -> str | None:
+    """The digest of what a contract says; None where a record says it in other words."""
+    return None if _unsayable(loaded.document.data) else loaded.digest
 
 
 def _unsayable(value: object) -> bool:
@@ -100,16 +145,12 @@ def _captures(record: Record, root: Path, whole: set[str]) -> list[Capture]:
     return found
 
 
-def _added(record: Record, root: Path, files: Mapping[str, FileDigest | None]) -> dict[str, list[str]]:
+def _added(record: Record, root: Path, files: Mapping[str, object]) -> dict[str, list[str]]:
     """Files in the folder of a checkpoint that the record does not bind, and so its root not."""
     found: dict[str, list[str]] = {}
     # The project itself, where that is a checkpoint's folder, holds other things too: this record, for one.
     for folder in sorted({each.folder for each in record.checkpoints} - {"."}):
-        # A bound file that was opened there tells that nothing on the way is a link, and that it lies below the root.
-        if not any(now is not None and path.startswith(start_of(folder)) for path, now in files.items()):
-            continue
-        inside = (f"{folder}/{name}" for name in Folder(root / folder, folder).files())
-        more = sorted(path for path in inside if path not in files)
+        more = sorted(path for path in names_below(root, folder) if path not in files)
         if more:
             found[folder] = more
     return found

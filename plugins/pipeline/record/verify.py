@@ -10,9 +10,7 @@ from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding, Location
 from ....contracts.record import Record, digest_in, sha256
 from ....contracts.record_file import parse_record, record_bytes
-from ....linters.cut import in_a_line
 from ....linters.record.evidence import Recomputed, RecordEvidence
-from ....linters.record.files import start_of
 from ....linters.record.judge import judge_record
 from ..report import FailOn, Report, report
 from ..selection import require_known, selected
@@ -21,8 +19,6 @@ from .place import find, root_of, short, shown_path
 from .recompute import recompute
 
 VERB = "record verify"
-_FEW = 4
-"""Files that a note names."""
 
 
 def verify_record(
@@ -35,8 +31,8 @@ def verify_record(
     fail_on: FailOn = "error",
     on_progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Findings on one record. Raises ContractLintError for what is no record, for a bound file that is a link or lies
-    outside of `root`, and an unknown rule."""
+    """Findings on one record. Raises ContractLintError for what is no record, for one that names a path outside of
+    `root`, and for an unknown rule."""
     require_known([*select, *ignore])
     path = find(named, cache_dir)
     shown = shown_path(path)
@@ -103,22 +99,7 @@ def _taken(record: Record) -> tuple[str, ...]:
     if record.data:
         listed = f"the files that {record.data[0].manifest} lists"
         notes.append(f"{listed} are bound by its root and not read here: contract-lint batch manifest check reads them")
-    loose = _unnamed(record)
-    if loose:
-        files = f"{len(loose):,} bound file{'s' * (len(loose) != 1)}"
-        notes.append(f"{files} that no part names: {in_a_line(loose, _FEW)}")
     return tuple(notes)
-
-
-def _unnamed(record: Record) -> list[str]:
-    """Bound files that are neither of the contract nor of a checkpoint, a capture, a data manifest, a metric or a
-    verdict: their bytes are bound, and nothing says what they are."""
-    named = {record.contract.path, *(each.manifest for each in record.data)}
-    named |= {each.source for each in [*record.metrics.values(), *record.verdicts] if each.source is not None}
-    folders = {each.folder for each in record.checkpoints} | {each.capture for each in record.programs if each.capture}
-    held = tuple(map(start_of, folders))
-    paths = (file.path for file in record.files)
-    return [path for path in paths if path not in named and not path.startswith(held) and not path.endswith(".yaml")]
 
 
 def _proof(record: Record, recomputed: Recomputed) -> str:

@@ -20,7 +20,7 @@ from contract_lint.contracts.record import (
     sha256,
 )
 from contract_lint.linters.record.evidence import Recomputed, RecordEvidence
-from contract_lint.linters.record.files import tree_digest
+from contract_lint.linters.record.files import NoFile, tree_digest
 from contract_lint.linters.record.judge import judge_record
 from contract_lint.linters.registry import builtin_rules
 
@@ -36,6 +36,7 @@ PASSED = VerdictState(verb="verify", verdict="pass", headline="PASS small: every
 FAILED = VerdictState(verb="verify", verdict="fail", headline="FAIL small: 1 error.", source="report.json")
 OWN = PASSED.model_copy(update={"source": None})
 VERIFIED = {"metrics": {}, "kind": "verify", "verdicts": [OWN]}
+LINK = NoFile("is a symbolic link", "a symbolic link", "put the file there")
 LOSS = Metric(count=1, last=1.5, source="m.jsonl")
 SAYS = {"m.jsonl": {"loss": LOSS}}
 MEASURED = Metric(count=1, last=1.5)
@@ -67,6 +68,7 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ("EXP602", {"files_now": WHOLE | {"run/1/d": None}}, "a bound file is not there", {"files_now": WHOLE}),
     ("EXP602", {"files_now": WHOLE | {"run/1/d": CUT}}, "1 B then, 0 B now", {"files_now": WHOLE}),
     ("EXP602", {"files_now": WHOLE | {"run/1/d": FLIPPED}}, "a bound file has another content", {"files_now": WHOLE}),
+    ("EXP602", {"files_now": WHOLE | {"run/1/d": LINK}}, "a bound file is a symbolic link", {"files_now": WHOLE}),
     ("EXP602", {"added": {"run/1": ["run/1/e"]}}, "the checkpoint run/1 has a file that was not in it", {"added": {}}),
     ("EXP603", {"contract": SECTION}, "the digest of the section name", {}),
     ("EXP603", {"checkpoints": [ROOT]}, "the digest of the checkpoint run/1", {}),

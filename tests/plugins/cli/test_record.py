@@ -129,12 +129,33 @@ def test_an_edited_record_with_a_new_name_is_held_against_what_it_binds(
         else:
             with pytest.raises(ContractLintError, match=rf"has no `predicate\.{key}`"):
                 parse_record(text.encode(), "r")
+
+
+def sealed(project: Path, text: str) -> str:
+    """The name of a record with this text, which is its own."""
+    name = f"small.{sha256(text)}.record.json"
+    (project / name).write_text(text)
+    return name
+
+
+def test_results_that_were_left_out_are_told_and_other_bound_files_are_not(cli: Run, project: Path) -> None:
+    (project / "bad.contract.yaml").write_text("contract: 1\nname: x\n")
+    cli("check", "bad.contract.yaml", "--format", "json", "--output", "report.json")
+    (project / "settings.json").write_text('{"lr": 0.1, "schedule": "cosine"}')
+    (project / "base.contract.yaml").write_text('{"mesh": {"axes": {"data": 2, "fsdp": 4}}}')
+    others = ("--file", "settings.json", "--file", "run/1/more")
+    made = create(cli, project, "--report", "report.json", *others, "--fail-on", "never")
+    done = cli("record", "verify", str(made))
+    assert done.returncode == 0 and "is bound and reads as" not in done.stderr, done.stderr
     statement = json.loads(made.read_text())
-    statement["predicate"]["verdicts"] = []
-    text = canonical(statement) + "\n"
-    (project / f"small.{sha256(text)}.record.json").write_text(text)
-    report = verify_record(f"small.{sha256(text)}.record.json", root=str(project))
-    assert "1 bound file that no part names: report.json" in report.notes, report.notes
+    statement["predicate"] |= {"verdicts": [], "metrics": {}}
+    done = cli("record", "verify", sealed(project, canonical(statement) + "\n"))
+    for said in (
+        "report.json is bound and reads as a report of contract-lint",
+        "m.jsonl is bound and reads as metrics",
+    ):
+        assert said in " ".join(done.stderr.split())
+    assert "settings.json" not in done.stderr and "base.contract.yaml" not in done.stderr
 
 
 def test_it_says_who_what_and_how(cli: Run, project: Path) -> None:
@@ -193,15 +214,19 @@ def test_nothing_outside_is_opened_and_links_and_holes_are_refused(cli: Run, pro
     (project / "twice.jsonl").write_text('{"loss": 1, "loss": 2}')
     refused = {
         ("create", "bad.contract.yaml"): "bad.contract.yaml: has 1 error",
-        ("verify", hollow.file_name): "big: is sparse: it has 10.00 GiB, stored are 0 B",
         ("verify", f"x.{sha256(outside)}.record.json"): "leads out of the folder",
         ("verify", "c.contract.yaml"): "is not named as records are",
         ("verify", "none.record.json"): "is not there",
         ("verify", "run"): "is no file",
         ("create", "c.contract.yaml", "--file", "big"): "big: is sparse",
-        ("create", "c.contract.yaml", "--file", "inner/link"): "`link` is a symbolic link",
-        ("create", "c.contract.yaml", "--file", "folder/link"): "`folder` is a symbolic link",
-        ("create", "c.contract.yaml", "--file", "run"): "run: is no file",
+        ("create", "c.contract.yaml", "--file", "inner/link"): "inner/link: is a symbolic link",
+        (
+            "create",
+            "c.contract.yaml",
+            "--file",
+            "folder/link",
+        ): "folder/link: lies behind `folder`, which is a symbolic link",
+        ("create", "c.contract.yaml", "--file", "run"): "run: is a folder",
         ("create", "c.contract.yaml", "--file", "../x"): "lies outside of the folder",
         ("create", "c.contract.yaml", "--metrics", "c.contract.yaml"): "c.contract.yaml:1: is neither a JSON object",
         ("create", "c.contract.yaml", "--report", "m.jsonl"): "m.jsonl: is no report of contract-lint",
@@ -223,6 +248,82 @@ def test_nothing_outside_is_opened_and_links_and_holes_are_refused(cli: Run, pro
     for arguments, said in refused.items():
         done = cli("record", *arguments)
         assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr, (arguments, done)
+
+
+def _folder(path: Path, whole: bytes) -> None:
+    path.mkdir()
+    (path / "inside").write_bytes(whole)
+
+
+def _behind_a_link(path: Path, whole: bytes) -> None:
+    path.write_bytes(whole)
+    path.parent.rename(path.parent.with_name("elsewhere"))
+    path.parent.symlink_to("elsewhere")
+
+
+def _stretched(path: Path, whole: bytes) -> None:
+    path.touch()
+    os.truncate(path, 10 * 1024**3)
+
+
+PLACES: list[tuple[Callable[[Path, bytes], None], str]] = [
+    (lambda path, whole: path.symlink_to("copy"), "is a symbolic link"),
+    (_folder, "is a folder"),
+    (lambda path, whole: os.mkfifo(path), "is no file"),
+    (_stretched, "is sparse: it has 10.00 GiB, stored are 0 B"),
+    (_behind_a_link, "lies behind `1`, which is a symbolic link"),
+]
+
+
+@pytest.mark.parametrize(("put", "said"), PLACES)
+def test_what_took_the_place_of_a_bound_file_is_told_and_every_other_is_held(
+    cli: Run, project: Path, put: Callable[[Path, bytes], None], said: str
+) -> None:
+    made = create(cli, project, "--file", "base.contract.yaml")
+    (project / "m.jsonl").write_text(METRICS + METRICS)
+    path = project / "run/1/more"
+    whole = path.read_bytes()
+    (project / "run/1/copy").write_bytes(whole)
+    path.unlink()
+    put(path, whole)
+    done = cli("record", "verify", str(made), "--format", "json")
+    found = {each["path"]: each for each in json.loads(done.stdout)["findings"]}
+    assert done.returncode == 1 and {each["code"] for each in found.values()} == {"EXP602"}, done
+    assert found["run/1/more"]["message"] == f"a bound file {said}"
+    assert "then" in found["m.jsonl"]["message"] and "make a new record" in found["run/1/more"]["help"]
+    assert "copy" in str(found.keys()) or put is _behind_a_link  # what a link leads to is not looked at
+    if path.is_dir():  # the twin: all is as it was
+        (path / "inside").unlink()
+        path.rmdir()
+    if path.parent.is_symlink():
+        path.parent.unlink()
+        path.parent.with_name("elsewhere").rename(path.parent)
+    path.unlink(missing_ok=True)
+    path.write_bytes(whole)
+    (project / "m.jsonl").write_text(METRICS)
+    (project / "run/1/copy").unlink()
+    assert cli("record", "verify", str(made)).returncode == 0
+
+
+def test_of_a_record_that_names_a_hole_of_its_size_nothing_is_read(cli: Run, project: Path) -> None:
+    file = FileDigest(path="big", sha256=sha256(""), bytes=10 * 1024**3)
+    record = parse_record(create(cli, project).read_bytes(), "r")
+    files = sorted([*record.files, file], key=lambda each: each.path)
+    hollow = sealed(project, record.model_copy(update={"files": files}).as_text())
+    _stretched(project / "big", b"")
+    done = cli("record", "verify", hollow, "--format", "json")
+    (found,) = json.loads(done.stdout)["findings"]
+    assert (done.returncode, found["path"]) == (1, "big") and "is sparse: it has 10.00 GiB" in found["message"]
+
+
+def test_a_contract_is_not_read_through_a_link(cli: Run, project: Path) -> None:
+    made = create(cli, project)
+    (project / "base.contract.yaml").rename(project / "other.yaml")
+    (project / "base.contract.yaml").symlink_to("other.yaml")
+    (project / "other.yaml").write_text("{")
+    done = cli("record", "verify", str(made), "--format", "json")
+    (found,) = json.loads(done.stdout)["findings"]
+    assert (done.returncode, found["path"], found["found"]) == (1, "base.contract.yaml", "a symbolic link")
 
 
 def test_two_runs_that_differ_by_one_key_list_that_key_first(cli: Run, project: Path) -> None:

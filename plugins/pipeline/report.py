@@ -90,6 +90,7 @@ class Report:
     statistics: bool = False
     verbose: bool = False
     fail_on: FailOn = "error"
+    file: str = field(default="", metadata={"doc": "The file that `subject` stands for, where it is one."})
     proof: str | None = field(default=None, metadata={"doc": "What a clean verdict rests on, in a few words."})
     proven_with_warnings: bool = field(default=False, metadata={"doc": "Whether warnings leave that as it is."})
 

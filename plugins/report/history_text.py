@@ -26,7 +26,7 @@ def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
     """One row a record, the newest last."""
     rows = found.rows[-last:]
     if not rows:
-        return to_text([], width, color, Text("no record yet: verify, train and `record create` write one"))
+        return to_text([], width, color, Text(_none(found)))
     wide = width >= WIDE
     times = ("mean", "p50", "p90", "p99") if wide else ("mean", "p50", "p99")
     table = Columns()
@@ -88,6 +88,15 @@ def times(metric: Metric) -> str:
 def as_json(found: Listed, last: int) -> dict[str, Any]:
     """The rows as plain data."""
     return {"schema_version": 1, "records": [_row(row) for row in found.rows[-last:]], "unread": list(found.unread)}
+
+
+def _none(found: Listed) -> str:
+    """Why there is no row."""
+    if found.unread:
+        return f"no record that can be read: {plural(len(found.unread), 'file')} cannot"
+    if found.others:
+        return f"no record of that name: {plural(found.others, 'record')} of other names"
+    return "no record yet: verify, train and `record create` write one"
 
 
 def _row(row: Row) -> dict[str, Any]:

@@ -76,4 +76,5 @@ def _first(report: Report) -> str:
     if root is None:
         return ""
     where = place(root.finding)
+    where = "" if where in (one_line(report.subject), one_line(report.file)) else where  # it is named already
     return f" First: {where + ': ' if where else ''}{sentence(cut(root.finding.message, FIRST_CHARACTERS))}"

@@ -29,6 +29,8 @@ class Listed:
 
     rows: tuple[Row, ...]
     unread: tuple[str, ...] = ()
+    others: int = 0
+    """Records whose name does not match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def history(
             index.replace(gone, new)
     rows = [row for row in found if name is None or fnmatch.fnmatchcase(row.name, name)]
     rows.sort(key=lambda row: (row.created, row.digest))
-    return Listed(tuple(rows), tuple(unread))
+    return Listed(tuple(rows), tuple(unread), len(found) - len(rows))
 
 
 def _row(path: Path, digest: str, known: Row | None) -> Row:

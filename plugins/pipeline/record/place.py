@@ -17,6 +17,7 @@ RECORDS = "records"
 LATEST = "latest"
 _PREFIX = re.compile(r"[0-9a-f]{1,64}")
 MOST = 100_000
+NAMED = "a record is named NAME.<sha256 of the file>.record.json: give it back its name"
 
 
 def records_folder(root: Path, cache_dir: str | os.PathLike[str] | None, say: Callable[[str], None]) -> Path:
@@ -96,8 +97,10 @@ def record_data(path: Path) -> bytes:
     data = record_bytes(path, shown)
     promised = digest_in(path.name)
     if promised != sha256(data):
-        said = "was changed after it was written" if promised else "is not named as records are, with its sha256"
-        raise ContractLintError(said, Location(shown), f"see: contract-lint record verify {shown}")
+        if promised is None:
+            raise ContractLintError("is not named as records are, with its sha256", Location(shown), NAMED)
+        said = "was changed after it was written: its sha256 is not the one in its name"
+        raise ContractLintError(said, Location(shown), "take it from where it was written, or make a new one")
     return data
 
 

@@ -15,7 +15,7 @@ from ....linters.record.judge import judge_record
 from ..report import FailOn, Report, report
 from ..selection import require_known, selected
 from .create import Created
-from .place import find, root_of, short, shown_path
+from .place import NAMED, find, root_of, short, shown_path
 from .recompute import recompute
 
 VERB = "record verify"
@@ -39,8 +39,7 @@ def verify_record(
     data = record_bytes(path, shown)
     promised, digest = digest_in(path.name), sha256(data)
     if promised is None:
-        help = "a record is named NAME.<sha256 of the file>.record.json: give it back its name"
-        raise ContractLintError("is not named as records are, with its sha256", Location(shown), help)
+        raise ContractLintError("is not named as records are, with its sha256", Location(shown), NAMED)
     record = parse_record(data, shown) if promised == digest else None
     recomputed, notes = None, list[str]()
     if record is not None:
@@ -51,7 +50,8 @@ def verify_record(
     return report(
         selected(judge_record(evidence), select, ignore),
         verb=VERB,
-        subject=name_of(shown, record, digest),
+        subject=name_of(record, promised),
+        file=shown,
         fail_on=fail_on,
         proof=_proof(record, recomputed) if record is not None and recomputed is not None else None,
         notes=tuple(notes),
@@ -75,16 +75,17 @@ def new_report(created: Created, select: Sequence[str], ignore: Sequence[str], f
     return report(
         found,
         verb="record create",
-        subject=name_of(shown_path(path), record, record.digest),
+        subject=name_of(record, record.digest),
+        file=shown_path(path),
         fail_on=fail_on,
         proof=proof,
         notes=created.notes,
     )
 
 
-def name_of(shown: str, record: Record | None, digest: str) -> str:
-    """What reports call a record; the name of its file where nothing in it is believed."""
-    return shown if record is None else f"record {short(digest)} of {record.name}"
+def name_of(record: Record | None, promised: str) -> str:
+    """What reports call a record: by the digest in its name, and what is in it, where that is believed."""
+    return f"record {short(promised)}{f' of {record.name}' if record is not None else ''}"
 
 
 def _taken(record: Record) -> tuple[str, ...]:

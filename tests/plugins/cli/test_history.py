@@ -190,6 +190,13 @@ def test_without_records(cli: Run) -> None:
     assert cli("history", "compare", "abcd").returncode == 2
 
 
+def test_why_there_is_no_row_is_told(cli: Run, project: Path) -> None:
+    assert "no record of that name: 3 records of other names" in cli("history", "--name", "zz*").stdout
+    for path in (project / ".contract-lint/records").iterdir():
+        path.write_text(path.read_text() + " ")
+    assert "no record that can be read: 3 files cannot" in cli("history").stdout
+
+
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

@@ -250,6 +250,20 @@ def test_nothing_outside_is_opened_and_links_and_holes_are_refused(cli: Run, pro
         assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr, (arguments, done)
 
 
+@pytest.mark.parametrize("columns", [80, 120])
+def test_the_file_of_an_edited_record_is_named_once(cli: Run, project: Path, columns: int) -> None:
+    made = create(cli, project)
+    env = {"COLUMNS": str(columns)}
+    assert cli("record", "verify", str(made), env=env).stdout.startswith("PASS record ")
+    made.write_text(made.read_text().replace("A B", "B A"))
+    for arguments, named in ((("verify",), f"FAIL record {made.name.split('.')[1][:12]}: 1 error."), (("show",), "")):
+        done = cli("record", *arguments, str(made), env=env)
+        said = done.stdout + done.stderr
+        assert said.startswith(named) and said.count(made.name) == 1, said
+        assert "was changed after it was written" in " ".join(said.split())
+        assert all(len(line) <= columns or line.strip().startswith(str(made)) for line in said.splitlines()), said
+
+
 def _folder(path: Path, whole: bytes) -> None:
     path.mkdir()
     (path / "inside").write_bytes(whole)

@@ -21,6 +21,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+MANIFEST = "manifest.json"
+"""The file of a capture that lists all others."""
 CAPTURE_SCHEMA = 1
 
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]

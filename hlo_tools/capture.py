@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..contracts.errors import ContractLintError
 from ..contracts.finding import Location
-from ..contracts.manifest import CAPTURE_SCHEMA, Manifest, MeshFact, RunFacts, StepFacts
+from ..contracts.manifest import CAPTURE_SCHEMA, MANIFEST, Manifest, MeshFact, RunFacts, StepFacts
 from ..contracts.semantics import SemanticsFacts
 from ..contracts.unfit import unfit
 from .consistency import (
@@ -33,7 +33,6 @@ from .gzipped import unpack
 from .module import HloModule, parse_hlo
 from .proto import HloProto, parse_proto
 
-MANIFEST = "manifest.json"
 MAX_JSON_BYTES = 256 << 20
 MAX_UNPACKED_BYTES = 1 << 30
 _CHUNK = 1 << 20

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..contracts.errors import ContractLintError
-from ..hlo_tools.capture import MANIFEST, read_capture
+from ..contracts.manifest import MANIFEST
+from ..hlo_tools.capture import read_capture
 from .cache_places import CACHE, CachePlaces, Say
 from .folders import CLAIMS, LOCK, discarded, made
 from .request import ChildRequest

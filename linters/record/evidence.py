@@ -13,20 +13,28 @@ from .files import NoFile
 
 
 @dataclass(frozen=True, slots=True)
+class Captured:
+    """What a bound capture tells: what it was made on, its programs by target and step, and its files by their path."""
+
+    device: DeviceState
+    programs: Mapping[tuple[str, str], ProgramState] = field(default_factory=dict)
+    files: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Recomputed:
     """What was worked out again.
 
     `files`: path -> what is there, None where nothing is, a `NoFile` where something is that is none. `contract`: the
-    digest of what the contract's file says now, `programs`: target and step -> the program, `devices`: target -> what
-    each capture of it was made on, `data`: manifest -> root; all only where they could be worked out. `metrics` and
+    digest of what the contract's file says now, `captures`: folder of a capture whose bound files are unchanged -> what
+    it tells, None where it is none, `data`: manifest -> root; all only where they could be worked out. `metrics` and
     `verdicts`: unchanged file -> what it says now, None where it is no such file. `added`: folder of a checkpoint ->
     files there that the record does not bind. `root`: what paths are shown below.
     """
 
     files: Mapping[str, FileDigest | NoFile | None] = field(default_factory=dict)
     contract: str | None = None
-    programs: Mapping[tuple[str, str], ProgramState] = field(default_factory=dict)
-    devices: Mapping[str, Sequence[DeviceState]] = field(default_factory=dict)
+    captures: Mapping[str, Captured | None] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)
     root: str = ""
     added: Mapping[str, Sequence[str]] = field(default_factory=dict)

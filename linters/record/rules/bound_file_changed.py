@@ -4,7 +4,8 @@
 Looks for every file that the record names, below the folder that the record is about, and compares size and sha256.
 What stands in its place and is no file is not read: a symbolic link (none is followed), a folder, a file of a gigabyte
 or more that is nearly all hole, one that cannot be opened.
-In the folder of a checkpoint there may be no other file: its root is the digest of all of them.
+In the folder of a checkpoint there may be no other file, since its root is the digest of all of them; where that is the
+whole project, other files are not asked for.
 
 ## Why is this bad?
 The numbers in the record are those of the other file: a configuration that was edited since, metrics that a later run

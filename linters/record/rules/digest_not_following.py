@@ -3,8 +3,7 @@
 ## What it does
 Works out again, from the record: the digest of the contract and of each section from the configuration, that of the
 environment from its packages, that of each checkpoint from its files. And from files, where they are there and
-unchanged: what the contract says, what a data manifest lists, and of a capture that the record binds the programs, the
-contract they were compiled for, and the devices with their flags.
+unchanged: what the contract says, and what a data manifest lists.
 
 ## Why is this bad?
 Two records are compared by their digests. One that follows from nothing makes different runs look alike.
@@ -28,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ....contracts.record import DeviceState, FileDigest, Record, canonical, lock_digest, section_digests, sha256
+from ....contracts.record import FileDigest, Record, canonical, lock_digest, section_digests, sha256
 from ...rule import Rule
 from ..evidence import Recomputed, RecordEvidence
 from ..files import start_of, tree_digest
@@ -51,20 +50,6 @@ def check(evidence: RecordEvidence) -> Iterable[Finding]:
                 found=written or "none",
                 help=_HELP,
             )
-    for device in record.devices:
-        now = evidence.recomputed.devices.get(device.target, ()) if evidence.recomputed is not None else ()
-        if now and device not in now:
-            names = [name for name in DeviceState.model_fields if getattr(device, name) != getattr(now[0], name)]
-            then, bound = (", ".join(f"{name} {getattr(each, name)}" for name in names) for each in (device, now[0]))
-            yield evidence.finding(
-                RULE,
-                f"the devices of {device.target} are not those of the capture that is bound",
-                subject=f"devices {device.target}",
-                key="devices",
-                expected=bound,
-                found=then,
-                help=_HELP,
-            )
 
 
 def _inside(record: Record) -> Iterator[tuple[str, str | None, str | None]]:
@@ -84,12 +69,6 @@ def _outside(record: Record, recomputed: Recomputed) -> Iterator[tuple[str, str 
     for data in record.data:
         if data.manifest in recomputed.data:
             yield f"the data that {data.manifest} lists", data.root, recomputed.data[data.manifest]
-    for program in record.programs:
-        now = recomputed.programs.get((program.target, program.step))
-        if now is not None and program.capture is not None:
-            named = f"the program of {program.step} on {program.target}"
-            yield named, program.sha256, now.sha256
-            yield f"the contract that {named} was compiled for", program.contract_digest, now.contract_digest
 
 
 def below(record: Record, folder: str) -> dict[str, FileDigest]:

@@ -2,9 +2,10 @@
 
 ## What it does
 Holds the parts of a record against each other: its name against its file's and the contract's; its kind against its
-verdicts and metrics (only `record create` takes them from files, only `verify` gives a verdict of its own); whether the
-source was dirty against its digest; the contract and the sources of metrics and verdicts against the files that are
-bound; the files of an Orbax checkpoint that are bound against the list of checkpoints.
+verdicts, metrics and programs (only `record create` takes them from files, only `verify` gives a verdict of its own,
+only `train` has programs as they were lowered); whether the source was dirty against its digest; the targets of the
+programs against the devices; the contract, the captures and the sources of metrics and verdicts against the files that
+are bound, each of them once; the files of an Orbax checkpoint that are bound against the list of checkpoints.
 
 ## Why is this bad?
 No command of contract-lint writes such a record. It was edited since, or something else made it.
@@ -25,10 +26,12 @@ No command of contract-lint writes such a record. It was edited since, or someth
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ....contracts.finding import Finding
-from ....contracts.record import Record, digest_in
+from ....contracts.manifest import MANIFEST
+from ....contracts.record import ProgramState, Record, digest_in
 from ...checkpoint.facts import MARKER
 from ...checkpoint.steps import STEP_METADATA
 from ...rule import Rule
@@ -37,6 +40,12 @@ from ..files import start_of
 
 _OF_CHECKPOINT = (STEP_METADATA, MARKER)
 """Files that a checkpoint has, and nothing else."""
+_PROGRAMS = {
+    "verify": "compiled, without a capture",
+    "train": "lowered, without a capture",
+    "created": "compiled, in a capture",
+}
+"""What the programs of each kind are."""
 _OWN_VERDICTS = {"verify": 1, "train": 0, "created": 0}
 """How many verdicts without a report each kind has."""
 
@@ -49,6 +58,7 @@ def check(evidence: RecordEvidence) -> Iterable[Finding]:
         *_names(record, evidence.path),
         *_source(record),
         *_kind(record),
+        *_devices(record),
         *_files(record),
     ]:
         yield evidence.finding(
@@ -105,15 +115,38 @@ def _kind(record: Record) -> Iterator[_Told]:
     if given:
         wanted = "metrics that name their file" if kind == "created" else "metrics that the command measured"
         yield "kind", f"a record of kind `{kind}` has other metrics: {given[0]}", wanted, f"{len(given)} others"
+    odd = next((each for each in record.programs if _form(each) != _PROGRAMS[kind]), None)
+    if odd is not None:
+        said = f"a record of kind `{kind}` has another program: {odd.step} on {odd.target}"
+        yield "kind", said, _PROGRAMS[kind], _form(odd)
     if kind != "created" and (record.conclusion is not None or any(each.source for each in record.verdicts)):
         yield "kind", f"a record of kind `{kind}` has a conclusion or a report", "neither", "one of them"
+
+
+def _form(program: ProgramState) -> str:
+    form = "compiled" if program.level is None else program.level
+    return f"{form}, {'without a capture' if program.capture is None else 'in a capture'}"
+
+
+def _devices(record: Record) -> Iterator[_Told]:
+    targets = {each.target for each in record.devices}
+    for target in sorted({each.target for each in record.programs} - targets):
+        said = f"a program was compiled for {target}, and no devices of it are named"
+        yield "devices", said, target, ", ".join(sorted(targets)) or "none"
 
 
 def _files(record: Record) -> Iterator[_Told]:
     bound = {file.path for file in record.files}
     sources = {each.source for each in [*record.metrics.values(), *record.verdicts] if each.source is not None}
+    sources |= {f"{start_of(each.capture)}{MANIFEST}" for each in record.programs if each.capture is not None}
     for path in sorted(sources - bound) + sorted({record.contract.path} - bound):
         yield "subject", f"the record rests on {path}, and does not bind it", path, "no such file"
+    named = [f"the checkpoint {each.folder}" for each in record.checkpoints]
+    named += [f"the data of {each.manifest}" for each in record.data]
+    named += [f"the verdict of {each.source}" for each in record.verdicts if each.source is not None]
+    named += [f"the program of {p.step} on {p.target} in {p.capture}" for p in record.programs if p.capture is not None]
+    for what in (what for what, count in Counter(named).items() if count > 1):
+        yield "predicate", f"{what} stands twice in the record", "once", "twice"
     held = tuple(start_of(each.folder) for each in record.checkpoints)
     loose = sorted(path for path in bound if path.rpartition("/")[2] in _OF_CHECKPOINT and not path.startswith(held))
     if loose:

@@ -7,10 +7,11 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
@@ -28,6 +29,9 @@ from .source_state import git_author, source_state
 
 _DISTRIBUTION = re.compile(r"(?P<name>[A-Za-z0-9._]+?)-(?P<version>\d[^-]*)(?:-py[\d.]+)?\.(?:dist-info|egg-info)")
 _AUTHOR = re.compile(r"(?P<name>[^<>]+?)\s*(?:<(?P<email>[^<>]+)>)?")
+
+
+Each = TypeVar("Each")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +83,17 @@ def create(
     path = bound.file(file)
     bind_texts(bound, loaded)
     metrics: dict[str, Metric] = {}
-    captures: list[tuple[Capture, str | None]] = []
+    captures: dict[str, Capture] = {}
     notes: list[str] = []
     for each in asked.metrics:
         _join(metrics, read_metrics(_read(each), bound.file(each), notes.append), each)
     for each in asked.captures:
-        captures.append((_capture(bound, each), bound.name(each)))
+        captures[bound.name(each)] = _capture(bound, each)
     for each in asked.files:
         bound.file(each)
-    checkpoints = [bound.checkpoint(each) for each in asked.checkpoints]
-    data = bound.promised(loaded)
-    data += [each for each in map(bound.data, asked.data) if each not in data]
-    verdicts = [verdict_in(_read(each), bound.file(each)) for each in asked.reports]
+    checkpoints = _once(map(bound.checkpoint, asked.checkpoints))
+    data = _once([*bound.promised(loaded), *map(bound.data, asked.data)])
+    verdicts = _once(verdict_in(_read(each), bound.file(each)) for each in asked.reports)
     record = build(
         loaded,
         kind="created",
@@ -100,7 +103,7 @@ def create(
         environment=environment(python),
         source=source_state(file.parent),
         author=_author(asked.author, file.parent),
-        captures=captures,
+        captures=[(capture, folder) for folder, capture in captures.items()],
         checkpoints=checkpoints,
         data=data,
         metrics=metrics,
@@ -109,6 +112,15 @@ def create(
     )
     kept = written(record, base, out, cache_dir, notes.append)
     return Created(kept, record, (*notes, f"record {short(record.digest)} is in {shown_path(kept)}"))
+
+
+def _once(parts: Iterable[Each]) -> list[Each]:
+    """Each part once: what is named twice is bound once."""
+    found: list[Each] = []
+    for part in parts:
+        if part not in found:
+            found.append(part)
+    return found
 
 
 def _join(metrics: dict[str, Metric], more: dict[str, Metric], path: str) -> None:

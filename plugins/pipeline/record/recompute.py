@@ -9,11 +9,13 @@ from typing import TypeVar
 from ....contracts.data_manifest import read_manifest
 from ....contracts.errors import ContractLintError
 from ....contracts.load import LoadedContract, load_contract
-from ....contracts.record import DeviceState, FileDigest, Metric, Record
+from ....contracts.manifest import MANIFEST
+from ....contracts.record import FileDigest, Metric, Record
 from ....hlo_tools.capture import Capture, read_capture
-from ....linters.record.evidence import Recomputed
+from ....linters.record.evidence import Captured, Recomputed
 from ....linters.record.files import NoFile, NoFileError, digest_below, names_below, size_below, start_of
 from .build import device_of, programs
+from .left_out import left_out
 from .metrics import MAX_BYTES, read_metrics
 from .reported import verdict_in
 
@@ -39,16 +41,11 @@ def recompute(record: Record, root: Path, tell: Callable[[str], None], note: Cal
     odd = any(isinstance(files[path], NoFile) for path in unnamed)
     loaded = load_contract(root / record.contract.path, root) if record.contract.path in whole and not odd else None
     texts = set(loaded.document.texts) if loaded is not None else set[str]()
-    _tell_results(root, [path for path in unnamed if path in whole - texts], note)
-    captures = _captures(record, root, whole)
-    devices: dict[str, list[DeviceState]] = {}
-    for device in map(device_of, captures):
-        devices.setdefault(device.target, []).append(device)
+    left_out(root, [path for path in unnamed if path in whole - texts], note)
     return Recomputed(
         files=files,
         contract=_says(loaded) if loaded is not None and texts <= whole else None,
-        programs={(each.target, each.step): each for capture in captures for each in programs(capture)},
-        devices=devices,
+        captures=_captures(record, root, whole),
         data=_data(record, root, whole),
         root=_shown_root(root),
         added=_added(record, root, files),
@@ -79,33 +76,6 @@ def _unnamed(record: Record) -> list[str]:
     return [file.path for file in record.files if file.path not in named and not file.path.startswith(held)]
 
 
-def _tell_results(root: Path, paths: Iterable[str], note: Callable[[str], None]) -> None:
-    """Tell of files that hold a verdict or metrics of which the record has none: somebody may have left them out."""
-    for path in paths:
-        what = _result_in(root / path, path)
-        if what is not None:
-            note(f"{path} is bound and reads as {what}, and the record has nothing from it")
-
-
-def _result_in(path: Path, shown: str) -> str | None:
-    """Whether a file is a report or metrics and nothing else; None for any other, which need not be read whole."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES) if file.peek(1)[:1] == b"{" else b""
-    except OSError:
-        return None
-    told: list[str] = []
-    try:
-        verdict_in(data, shown)
-        return "a report of contract-lint"
-    except ContractLintError:
-        pass
-    try:
-        return "metrics" if read_metrics(data, shown, told.append) and not told else None
-    except ContractLintError:
-        return None
-
-
 def _said_by(
     root: Path, whole: set[str], sources: Iterable[str | None], read: Callable[[bytes, str], Said]
 ) -> dict[str, Said | None]:
@@ -134,15 +104,23 @@ def _unsayable(value: object) -> bool:
     return isinstance(value, float) and value - value != 0
 
 
-def _captures(record: Record, root: Path, whole: set[str]) -> list[Capture]:
-    """The bound captures of which every file is what it was."""
-    found = []
+def _captures(record: Record, root: Path, whole: set[str]) -> dict[str, Captured | None]:
+    """The captures of which every bound file is what it was."""
+    found: dict[str, Captured | None] = {}
     for folder in sorted({each.capture for each in record.programs if each.capture is not None}):
         start = start_of(folder)
         inside = [path for path in (file.path for file in record.files) if path.startswith(start)]
-        if f"{start}manifest.json" in whole and all(path in whole for path in inside):
-            found.append(read_capture(root / folder))
+        if f"{start}{MANIFEST}" in whole and all(path in whole for path in inside):
+            try:
+                found[folder] = _captured(read_capture(root / folder), start)
+            except ContractLintError:
+                found[folder] = None
     return found
+
+
+def _captured(capture: Capture, start: str) -> Captured:
+    listed = {(each.target, each.step): each for each in programs(capture)}
+    return Captured(device_of(capture), listed, [f"{start}{name}" for name in (MANIFEST, *capture.manifest.files)])
 
 
 def _added(record: Record, root: Path, files: Mapping[str, object]) -> dict[str, list[str]]:

@@ -106,7 +106,11 @@ def _taken(record: Record) -> tuple[str, ...]:
 def _proof(record: Record, recomputed: Recomputed) -> str:
     """What a clean verdict rests on: `12 files unchanged, 9 digests follow`; and what nobody worked out again."""
     digests = 2 + len(record.contract.sections) + len(record.checkpoints)
-    digests += (recomputed.contract is not None) + len(recomputed.programs) + len(recomputed.data)
+    digests += (
+        (recomputed.contract is not None)
+        + sum(len(each.programs) for each in recomputed.captures.values() if each is not None)
+        + len(recomputed.data)
+    )
     counts = {
         "metric": sum(len(each or ()) for each in recomputed.metrics.values()),
         "verdict": len(recomputed.verdicts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from contract_lint.contracts.record import (
     canonical,
     sha256,
 )
-from contract_lint.linters.record.evidence import Recomputed, RecordEvidence
+from contract_lint.linters.record.evidence import Captured, Recomputed, RecordEvidence
 from contract_lint.linters.record.files import NoFile, tree_digest
 from contract_lint.linters.record.judge import judge_record
 from contract_lint.linters.registry import builtin_rules
@@ -34,6 +34,7 @@ SAME = sha256(canonical(CONFIG))
 PROGRAM = ProgramState(target="cpu:8", step="train", sha256="1" * 64, contract_digest=SAME, capture="cap")
 PASSED = VerdictState(verb="verify", verdict="pass", headline="PASS small: every promise holds.", source="report.json")
 FAILED = VerdictState(verb="verify", verdict="fail", headline="FAIL small: 1 error.", source="report.json")
+FELL = FAILED.model_copy(update={"source": "m.jsonl"})
 OWN = PASSED.model_copy(update={"source": None})
 VERIFIED = {"metrics": {}, "kind": "verify", "verdicts": [OWN]}
 LINK = NoFile("is a symbolic link", "a symbolic link", "put the file there")
@@ -57,9 +58,23 @@ DATA = {
 }
 
 
-def _now(**changes: Any) -> dict[tuple[str, str], ProgramState]:
-    """What the capture holds, beside PROGRAM."""
-    return {("cpu:8", "train"): PROGRAM.model_copy(update=changes)}
+MADE = "cap/manifest.json"
+CAPTURE = {
+    "programs": [PROGRAM],
+    "devices": [DEVICE],
+    "files": [*small().files, FileDigest(path=MADE, sha256=sha256("m"), bytes=1)],
+    "files_now": WHOLE | {MADE: FileDigest(path=MADE, sha256=sha256("m"), bytes=1)},
+}
+"""A record with a capture."""
+COMPILED = {"programs": [PROGRAM.model_copy(update={"capture": None})], "devices": [DEVICE]}
+LOWERED = {"programs": [PROGRAM.model_copy(update={"capture": None, "level": "lowered"})], "devices": [DEVICE]}
+TRAINED = LOWERED | {"kind": "train", "metrics": {"loss": MEASURED}}
+
+
+def _holds(device: DeviceState = DEVICE, *, others: Sequence[str] = (), **changes: Any) -> dict[str, Captured]:
+    """What the capture holds: PROGRAM but for the changes."""
+    program = PROGRAM.model_copy(update=changes)
+    return {"cap": Captured(device, {(program.target, program.step): program}, (MADE, *others))}
 
 
 # Rule -> what is wrong, what is said, and the twin.
@@ -73,27 +88,6 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ("EXP603", {"contract": SECTION}, "the digest of the section name", {}),
     ("EXP603", {"checkpoints": [ROOT]}, "the digest of the checkpoint run/1", {}),
     ("EXP603", {"says": "0" * 64}, "the digest of what c.contract.yaml says", {"says": SAME}),
-    (
-        "EXP603",
-        {"programs": [PROGRAM], "programs_now": _now(sha256="2" * 64)},
-        "the digest of the program of train on cpu:8",
-        {"programs": [PROGRAM], "programs_now": _now()},
-    ),
-    (
-        "EXP603",
-        {"programs": [PROGRAM], "programs_now": _now(contract_digest="2" * 64)},
-        "the digest of the contract that the program of train on cpu:8 was compiled for",
-        {"programs": [PROGRAM], "programs_now": _now(capture=None)},
-    ),
-    *(
-        (
-            "EXP603",
-            {"devices": [DEVICE.model_copy(update=changed)], "devices_now": {"cpu:8": [DEVICE]}},
-            "the devices of cpu:8 are not those of the capture",
-            {"devices": [DEVICE], "devices_now": {"cpu:8": [OTHER, DEVICE]}},
-        )
-        for changed in ({"xla_flags": []}, {"devices": 4}, {"mesh": {"data": 8}}, {"kind": "tpu"}, {"effort": "fast"})
-    ),
     (
         "EXP603",
         DATA | {"data_now": {"d.json": "sha256:" + "2" * 64}},
@@ -124,15 +118,15 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ),
     (
         "EXP609",
-        {"programs": [PROGRAM.model_copy(update={"contract_digest": "0" * 64})]},
+        CAPTURE | {"programs": [PROGRAM.model_copy(update={"contract_digest": "0" * 64})]},
         "compiled for another version of c.contract.yaml",
-        {"programs": [PROGRAM]},
+        CAPTURE,
     ),
     (
         "EXP610",
-        {"conclusion": "faster", "verdicts": [PASSED, FAILED]},
+        {"conclusion": "faster", "verdicts": [PASSED, FELL]},
         "`verify` did not pass",
-        {"verdicts": [PASSED, FAILED]},
+        {"verdicts": [PASSED, FELL]},
     ),
     *(
         ("EXP612", {"metrics_now": {"m.jsonl": now}}, "loss is not what m.jsonl says", {"metrics_now": SAYS})
@@ -171,7 +165,46 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ("EXP613", {"kind": "train"}, "has other metrics: loss", {"kind": "train", "metrics": {"loss": MEASURED}}),
     ("EXP613", VERIFIED | {"conclusion": "faster"}, "has a conclusion or a report", VERIFIED),
     ("EXP613", {"metrics": {"loss": LOSS.model_copy(update={"source": "n"})}}, "rests on n, and does not bind it", {}),
+    ("EXP613", {"verdicts": [PASSED] * 2}, "the verdict of report.json stands twice", {"verdicts": [PASSED]}),
+    ("EXP613", {"checkpoints": small().checkpoints * 2}, "the checkpoint run/1 stands twice", {}),
+    ("EXP613", CAPTURE | {"programs": [PROGRAM] * 2}, "on cpu:8 in cap stands twice", CAPTURE),
     ("EXP613", MARKED, "none of those listed", MARKED | {"checkpoints": [*small().checkpoints, SECOND]}),
+    ("EXP613", VERIFIED | LOWERED, "has another program: train on cpu:8", VERIFIED | COMPILED),
+    ("EXP613", TRAINED | COMPILED, "has another program: train on cpu:8", TRAINED),
+    ("EXP613 EXP614", COMPILED, "has another program: train on cpu:8", CAPTURE),
+    (
+        "EXP613",
+        CAPTURE | {"files": small().files},
+        "rests on cap/manifest.json, and does not bind it",
+        CAPTURE | {"captures_now": _holds()},
+    ),
+    ("EXP613", TRAINED | {"devices": []}, "a program was compiled for cpu:8, and no devices of it are named", TRAINED),
+    *(
+        ("EXP614", CAPTURE | {"captures_now": now}, said, CAPTURE | {"captures_now": _holds()})
+        for now, said in (
+            ({"cap": None}, "the files of cap are no capture that can be read"),
+            (_holds(sha256="2" * 64), "the program of train on cpu:8 is another than the one in cap"),
+            (_holds(contract_digest="2" * 64), "in cap was compiled for another contract"),
+            (_holds(others=["cap/train/facts.json"]), "cap/train/facts.json is of the capture cap"),
+            ({"cap": Captured(DEVICE, {}, (MADE,))}, "the program of train on cpu:8 is in no such capture: cap"),
+        )
+    ),
+    (
+        "EXP614",
+        CAPTURE | {"programs": [PROGRAM], "captures_now": _holds() | {"b": Captured(DEVICE, _holds()["cap"].programs)}},
+        "is in the capture, and the record leaves it out: b",
+        CAPTURE | {"captures_now": _holds()},
+    ),
+    *(
+        (
+            "EXP614",
+            CAPTURE | {"devices": [DEVICE.model_copy(update=changed)], "captures_now": _holds()},
+            "the devices of cpu:8 are not those of the capture",
+            CAPTURE | {"captures_now": {"other": Captured(OTHER, {})} | _holds()} | {"programs": [PROGRAM]},
+        )
+        for changed in ({"xla_flags": []}, {"devices": 4}, {"mesh": {"data": 8}}, {"kind": "tpu"}, {"effort": "fast"})
+    ),
+    ("EXP614", {"devices": [DEVICE]}, "the devices of cpu:8 are those of no capture", {}),
     (
         "EXP611",
         {"metrics": {"loss": Metric(count=2, not_finite=1, source="m.jsonl")}},
@@ -183,12 +216,12 @@ CASES: list[tuple[str, Change, str, Change]] = [
 
 def judged(change: Change) -> list[Finding]:
     change = dict(change)
-    now, says, programs = (change.pop(name, None) for name in ("files_now", "says", "programs_now"))
-    results = {name: change.pop(f"{name}_now", {}) for name in ("metrics", "verdicts", "devices", "data")}
+    now, says = (change.pop(name, None) for name in ("files_now", "says"))
+    results = {name: change.pop(f"{name}_now", {}) for name in ("metrics", "verdicts", "captures", "data")}
     results["added"] = change.pop("added", {})
     promised, called = (change.pop(name, None) for name in ("promised", "called"))
     record = small(**change)
-    recomputed = Recomputed(WHOLE if now is None else now, says, programs=programs or {}, **results)
+    recomputed = Recomputed(WHOLE if now is None else now, says, **results)
     evidence = RecordEvidence(
         f"{called}.{record.digest}.record.json" if called else record.file_name,
         record.digest,

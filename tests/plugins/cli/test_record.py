@@ -143,7 +143,7 @@ def test_results_that_were_left_out_are_told_and_other_bound_files_are_not(cli: 
     cli("check", "bad.contract.yaml", "--format", "json", "--output", "report.json")
     (project / "settings.json").write_text('{"lr": 0.1, "schedule": "cosine"}')
     (project / "base.contract.yaml").write_text('{"mesh": {"axes": {"data": 2, "fsdp": 4}}}')
-    others = ("--file", "settings.json", "--file", "run/1/more")
+    others = ("--file", "settings.json", "--file", "run/1/more", "--report", "./report.json", "--checkpoint", "run/1")
     made = create(cli, project, "--report", "report.json", *others, "--fail-on", "never")
     done = cli("record", "verify", str(made))
     assert done.returncode == 0 and "is bound and reads as" not in done.stderr, done.stderr

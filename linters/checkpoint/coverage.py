@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .evidence import CheckpointEvidence
 from .facts import Leaf
+from .promised import Promise
 from .slots import Slot
 
 State = Literal["covered", "missing", "not stored", "other shape", "masked", "frozen"]
@@ -48,15 +48,28 @@ class Coverage:
     slots: tuple[Row, ...]
 
 
-def coverage_of(evidence: CheckpointEvidence) -> Coverage:
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What the matrix is of: parameters that are saved below `root` or promised, slots, and which slots are expected -
+    whether with the shapes of the parameters."""
+
+    root: str
+    parameters: Mapping[str, Leaf]
+    promised: Mapping[str, Promise]
+    slots: Mapping[str, Slot]
+    expected: Mapping[str, bool]
+    is_frozen: Callable[[str], bool]
+
+
+def coverage_of(sides: Sides) -> Coverage:
     """The whole matrix; without slots where the contract promises none and none is known by its name."""
-    start = f"{evidence.root}/" if evidence.root else ""
-    saved = {path: _saved(leaf, f"{start}{path}") for path, leaf in evidence.parameters.items()}
-    paths = dict.fromkeys([*saved, *evidence.promised])
+    start = f"{sides.root}/" if sides.root else ""
+    saved = {path: _saved(leaf, f"{start}{path}") for path, leaf in sides.parameters.items()}
+    paths = dict.fromkeys([*saved, *sides.promised])
     parameters = {path: saved.get(path, Cell("missing")) for path in paths}
     rows = [
-        Row(name, {path: _cell(evidence, evidence.slots.get(name, Slot(name)), path, same) for path in paths})
-        for name, same in evidence.expected_slots.items()
+        Row(name, {path: _cell(sides, sides.slots.get(name, Slot(name)), path, same) for path in paths})
+        for name, same in sides.expected.items()
     ]
     return Coverage(Row("parameters", parameters), tuple(rows))
 
@@ -69,19 +82,19 @@ def over_layers(paths: Iterable[str]) -> list[tuple[str, int]]:
     return [(folded if len(group) > 1 else group[0], len(group)) for folded, group in groups.items()]
 
 
-def _cell(evidence: CheckpointEvidence, slot: Slot, path: str, same_shape: bool) -> Cell:
+def _cell(sides: Sides, slot: Slot, path: str, same_shape: bool) -> Cell:
     entry = slot.entries.get(path)
     if entry is not None:
-        fits = not same_shape or _fits(evidence, entry, path)
+        fits = not same_shape or _fits(sides, entry, path)
         return _saved(entry, slot.paths[path], "covered" if fits else "other shape")
     if path in slot.masked:
         return Cell("masked")
-    return Cell("frozen" if evidence.is_frozen(path) else "missing")
+    return Cell("frozen" if sides.is_frozen(path) else "missing")
 
 
-def _fits(evidence: CheckpointEvidence, entry: Leaf, path: str) -> bool:
+def _fits(sides: Sides, entry: Leaf, path: str) -> bool:
     """Whether an entry has the shape that its parameter has, or the one that it should have."""
-    parameter, promise = evidence.parameters.get(path), evidence.promised.get(path)
+    parameter, promise = sides.parameters.get(path), sides.promised.get(path)
     known: Sequence[tuple[int, ...] | None] = [each.shape for each in (parameter, promise) if each is not None]
     return None in known or entry.shape in known
 

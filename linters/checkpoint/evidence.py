@@ -13,6 +13,7 @@ from ...contracts.load import LoadedContract
 from ...contracts.model import CheckpointSection, Contract
 from ...contracts.pattern import PathPattern, path_pattern
 from ..rule import Rule
+from .coverage import Coverage, Sides, coverage_of
 from .facts import Checkpoint, Leaf
 from .observations import Observations
 from .promised import Promise, promised_leaves, promised_parameters, promised_slots
@@ -95,6 +96,13 @@ class CheckpointEvidence:
     def slots_key(self) -> str | None:
         """The contract's key that names the slots."""
         return promised_slots(self.contract)[1] or None
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """The matrix slot x parameter."""
+        return coverage_of(
+            Sides(self.root or "", self.parameters, self.promised, self.slots, self.expected_slots, self.is_frozen)
+        )
 
     def is_frozen(self, path: str) -> bool:
         """Whether the contract says that no slot holds this parameter."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .coverage import coverage_of
 from .evidence import CheckpointEvidence
 
 
@@ -12,7 +11,7 @@ def missing_for_resume(evidence: CheckpointEvidence) -> list[str]:
     checkpoint = evidence.checkpoint
     missing = [name for name, path in evidence.section.state.items() if not checkpoint.has(path)]
     trained = sum(not evidence.is_frozen(path) for path in evidence.parameters)
-    for row in coverage_of(evidence).slots:
+    for row in evidence.coverage.slots:
         without = [path for path in row.of("missing") if path in evidence.parameters]
         if without:
             missing.append(f"optimizer slot {row.name} ({len(without):,} of {trained:,} parameters)")

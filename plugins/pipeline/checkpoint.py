@@ -10,7 +10,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.load import LoadedContract, load_contract
 from ...contracts.model import CheckpointSection
-from ...linters.checkpoint.coverage import Coverage, coverage_of
+from ...linters.checkpoint.coverage import Coverage
 from ...linters.checkpoint.evidence import CheckpointEvidence, Digests
 from ...linters.checkpoint.facts import Checkpoint
 from ...linters.checkpoint.judge import judge_checkpoint
@@ -47,7 +47,7 @@ def check_checkpoint(
     if digests is not None:
         compared = Digests(digests, read_manifest(digests), _digests(checkpoint, [Path(digests)], on_progress))
     evidence = CheckpointEvidence(checkpoint, loaded, compared, _observed(checkpoint, section))
-    coverage = coverage_of(evidence)
+    coverage = evidence.coverage
     return report(
         selected(judge_checkpoint(evidence), select, ignore),
         verb=VERB,

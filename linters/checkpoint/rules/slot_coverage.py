@@ -34,7 +34,6 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ...cut import shown
 from ...rule import Rule
-from ..coverage import coverage_of
 from ..evidence import CheckpointEvidence, counted
 from ..slots import Slot
 
@@ -45,7 +44,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
 
 
 def _uncovered(evidence: CheckpointEvidence) -> Iterable[Finding]:
-    for row in coverage_of(evidence).slots:
+    for row in evidence.coverage.slots:
         # A parameter that is not saved itself is told as such.
         missing = [path for path in row.of("missing") if path in evidence.parameters]
         other = [path for path in row.of("other shape") if path in evidence.parameters]

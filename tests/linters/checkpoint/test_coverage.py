@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from contract_lint.contracts.load import load_contract
-from contract_lint.linters.checkpoint.coverage import coverage_of, over_layers
+from contract_lint.linters.checkpoint.coverage import over_layers
 from contract_lint.linters.checkpoint.evidence import CheckpointEvidence
 from contract_lint.linters.checkpoint.facts import Checkpoint, Item, Leaf, Step
 from contract_lint.linters.checkpoint.judge import judge_checkpoint
@@ -30,7 +30,7 @@ def test_every_state(tmp_path: Path) -> None:
     leaves["opt/mu/c"] = Leaf("opt/mu/c", "empty")
     checkpoint = Checkpoint("run", Step("1", 1, "committed"), (Item("", "zarr", leaves),), (), {})
     evidence = CheckpointEvidence(checkpoint, load_contract(path).readable())
-    found = coverage_of(evidence)
+    found = evidence.coverage
     assert [row.name for row in found.slots] == ["mu", "row", "nu"]
     assert found.parameters.of("missing") == ["gone"] and len(found.parameters.of("covered")) == 5
     mu, row, nu = found.slots

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from contract_lint.contracts.load import load_contract
-from contract_lint.linters.checkpoint.coverage import coverage_of
 from contract_lint.linters.checkpoint.evidence import CheckpointEvidence
 from contract_lint.linters.checkpoint.judge import judge_checkpoint
 from contract_lint.linters.checkpoint.read import read_checkpoint
@@ -109,10 +108,10 @@ def test_a_step_in_parts_counts_once_it_is_finalized(made: Path, tmp_path: Path)
 
 
 def test_the_matrix_of_slots_has_what_orbax_masked_and_left_out(made: Path, tmp_path: Path) -> None:
-    masked = coverage_of(CheckpointEvidence(read_checkpoint(made / "run")))
+    masked = CheckpointEvidence(read_checkpoint(made / "run")).coverage
     assert [(row.name, row.of("masked")) for row in masked.slots] == [
         (name, ["blocks/0", "blocks/1"]) for name in ("mu", "nu")
     ]
-    cells = coverage_of(held(made, "placeholders", tmp_path))
+    cells = held(made, "placeholders", tmp_path).coverage
     assert cells.parameters.of("missing") == ["layers/w"] and cells.slots[0].cells["layers/w"].shape == (64, 256)
     assert cells.slots[0].cells["layers/w"].path == "opt_state/1/0/mu/layers/w"

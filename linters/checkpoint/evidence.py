@@ -23,13 +23,20 @@ _ROOT = "params"
 _VALUE = "/value"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Digests:
     """The files of a step as a manifest lists them, and as they are."""
 
     path: str
     promised: DataManifest
     there: DataManifest
+
+    @cached_property
+    def changed(self) -> list[str]:
+        """Files that are not as listed: gone, new, or of another content."""
+        was = {entry.path: entry.sha256 for entry in self.promised.files}
+        now = {entry.path: entry.sha256 for entry in self.there.files}
+        return sorted(path for path in {*was, *now} if was.get(path) != now.get(path))
 
 
 @dataclass(frozen=True)

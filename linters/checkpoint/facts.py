@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +16,8 @@ from .stored import Extent
 
 LeafKind = Literal["array", "text", "empty", "placeholder"]
 StepState = Literal["committed", "temporary", "unfinished"]
+_BITS = re.compile(r"\d+")
+"""The first number in the name of a dtype."""
 MARKER = "commit_success.txt"
 """In each step and item that object storage has committed."""
 
@@ -49,6 +52,17 @@ class Leaf:
     """Where its bytes lie, if they lie together."""
     placed: Placed | None = None
     """None where nothing tells."""
+
+    @property
+    def elements(self) -> int:
+        """How many there are; 0 where no shape is known."""
+        return prod(self.shape) if self.shape is not None else 0
+
+    @property
+    def bytes(self) -> int:
+        """What the elements take one behind the other, be they of fewer than eight bits; 0 where no dtype is known."""
+        bits = _BITS.search(self.dtype or "")
+        return -(-self.elements * int(bits[0]) // 8) if bits is not None else self.elements * (self.dtype == "bool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +162,7 @@ class Checkpoint:
     @property
     def elements(self) -> int:
         """Elements of all arrays together."""
-        return sum(prod(leaf.shape) for leaf in self.arrays.values() if leaf.shape is not None)
+        return sum(leaf.elements for leaf in self.arrays.values())
 
     def has(self, path: str) -> bool:
         """Whether something is saved at a path: a leaf, a tree, an item or a file; an item's name may be left out."""

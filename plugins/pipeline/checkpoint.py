@@ -10,12 +10,12 @@ from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.load import LoadedContract, load_contract
 from ...contracts.model import CheckpointSection
-from ...linters.checkpoint.coverage import Coverage
 from ...linters.checkpoint.evidence import CheckpointEvidence, Digests
 from ...linters.checkpoint.facts import Checkpoint
 from ...linters.checkpoint.judge import judge_checkpoint
 from ...linters.checkpoint.observations import Observations, read_observations
 from ...linters.checkpoint.read import read_checkpoint
+from ...linters.checkpoint.summary import summary_of
 from ...linters.data.tree import build_manifest
 from .report import FailOn, Report, report
 from .selection import require_known, selected
@@ -47,15 +47,15 @@ def check_checkpoint(
     if digests is not None:
         compared = Digests(digests, read_manifest(digests), _digests(checkpoint, [Path(digests)], on_progress))
     evidence = CheckpointEvidence(checkpoint, loaded, compared, _observed(checkpoint, section))
-    coverage = evidence.coverage
+    summary = summary_of(evidence)
     return report(
         selected(judge_checkpoint(evidence), select, ignore),
         verb=VERB,
         subject=checkpoint.path,
         contracts=(loaded.path,) if loaded is not None else (),
         fail_on=fail_on,
-        coverage=coverage if coverage.slots else None,
-        proof=_proof(evidence, coverage),
+        checkpoint=summary,
+        proof=summary.said,
         proven_with_warnings=True,
     )
 
@@ -95,36 +95,3 @@ def _contract(path: str) -> LoadedContract:
         help = "write one (`checkpoint: {}` will do), or leave --contract out: see docs/checkpoints.md"
         raise ContractLintError(said, Location(loaded.path), help)
     return loaded
-
-
-def _proof(evidence: CheckpointEvidence, coverage: Coverage) -> str:
-    """What a clean verdict rests on: `complete, contents unverified; step 2 (newest of 3), 24 arrays; slots mu 5/5`."""
-    checkpoint = evidence.checkpoint
-    contents = f"contents as in {evidence.digests.path}" if evidence.digests is not None else "contents unverified"
-    unstored = any(hole.kind == "unstored" for item in checkpoint.items for hole in item.holes)
-    parts = [f"complete{' but for chunks that may hold zeros' if unstored else ''}, {contents}"]
-    arrays, elements = len(checkpoint.arrays), checkpoint.elements
-    counts = f"{arrays:,} array{'s' * (arrays != 1)}, {elements:,} element{'s' * (elements != 1)}"
-    if checkpoint.steps:
-        committed = [step for step in checkpoint.steps if step.state == "committed"]
-        newest = "newest" if checkpoint.step == checkpoint.latest else "one"
-        counts = f"step {checkpoint.step.folder} ({newest} of {len(committed)} committed), {counts}"
-    parts.append(counts)
-    covered = [
-        f"{row.name} {len(row.of('covered')):,}/{len(row.cells):,}"
-        + (f" ({masked:,} masked)" if (masked := len(row.of("masked"))) else "")
-        for row in coverage.slots
-        if row.name in evidence.slots
-    ]
-    if covered:
-        parts.append("slots " + ", ".join(covered))
-    elif evidence.root is None:
-        parts.append("no parameters told from the rest")
-    if evidence.section.observations is not None:
-        seen = evidence.observations
-        lines = f"{len(seen.lines):,} line{'s' * (len(seen.lines) != 1)} of metrics" if seen is not None else ""
-        files = f", {len(seen.files):,} file{'s' * (len(seen.files) != 1)}" if seen is not None and seen.files else ""
-        parts.append(
-            f"observed: {lines}{files}" if seen is not None else "observations not looked at: one step was named"
-        )
-    return "; ".join(parts)

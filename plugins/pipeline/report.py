@@ -10,6 +10,7 @@ from ...contracts.finding import SEVERITY_RANK, Finding, Location, Severity, sor
 
 if TYPE_CHECKING:
     from ...linters.checkpoint.coverage import Coverage
+    from ...linters.checkpoint.summary import Summary
     from .not_checked import NotChecked
     from .resolved import ResolvedRow
     from .tables import StepTables
@@ -82,7 +83,7 @@ class Report:
     captures: tuple[dict[str, Any], ...] = ()
     tables: tuple[StepTables, ...] = ()
     resolved: tuple[ResolvedRow, ...] = ()
-    coverage: Coverage | None = None
+    checkpoint: Summary | None = None
     sources: int = 0
     excerpts: Mapping[Location, tuple[tuple[int, str], ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -93,6 +94,18 @@ class Report:
     file: str = field(default="", metadata={"doc": "The file that `subject` stands for, where it is one."})
     proof: str | None = field(default=None, metadata={"doc": "What a clean verdict rests on, in a few words."})
     proven_with_warnings: bool = field(default=False, metadata={"doc": "Whether warnings leave that as it is."})
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """The matrix slot x parameter of a checkpoint, where there are slots."""
+        return self.checkpoint.matrix if self.checkpoint is not None and self.checkpoint.matrix.slots else None
+
+    @property
+    def proven(self) -> str | None:
+        """The proof, where findings leave it as it is."""
+        summary = self.summary()
+        spoilt = summary["error"] or (summary["warning"] and not self.proven_with_warnings)
+        return None if spoilt else self.proof
 
     def roots(self) -> list[Root]:
         """Causes in report order, each with its consequences; accepted and suppressed ones are among them."""

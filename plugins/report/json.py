@@ -42,9 +42,15 @@ def as_json(report: Report) -> dict[str, Any]:
         "notes": list(report.notes),
         "not_checked": [_not_checked(each) for each in report.not_checked],
         "resolved": [asdict(row) for row in report.resolved],
+        "checkpoint": _checkpoint(report),
         "slots": _slots(report.coverage),
         "targets": [tables.as_json() for tables in report.tables],
     }
+
+
+def _checkpoint(report: Report) -> dict[str, Any] | None:
+    """What `checkpoint check` read, and what its verdict says of it: null where findings forbid to say that."""
+    return {**report.checkpoint.as_json(), "said": report.proven} if report.checkpoint is not None else None
 
 
 def _slots(coverage: Coverage | None) -> dict[str, Any]:

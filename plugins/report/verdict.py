@@ -40,8 +40,7 @@ def counts(report: Report) -> str:
     summary = report.summary()
     found = [plural(count, severity) for severity, count in summary.items() if count]
     harmless = not (summary["error"] or summary["warning"])
-    proven = harmless or (report.proven_with_warnings and not summary["error"])
-    parts = [one_line(report.proof)] if report.proof and proven else []
+    parts = [one_line(report.proven)] if report.proven else []
     if found:
         parts.append(joined(found))
         folded = sum(len(root.consequences) for root in report.new_roots())

@@ -43,10 +43,9 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
         return
     was = {entry.path: entry for entry in digests.promised.files}
     now = {entry.path: entry for entry in digests.there.files}
-    every = {*was, *now}
-    other = sorted(path for path in every if path not in was or path not in now or was[path].sha256 != now[path].sha256)
+    other = digests.changed
     if STEP_METADATA in other and len(other) > 1:
-        yield _another(evidence, other, len(every), digests.path)
+        yield _another(evidence, other, len({*was, *now}), digests.path)
         return
     for path in other:
         old, new = was.get(path), now.get(path)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,46 @@ def test_a_folder_of_steps(cli: Run, run: Path) -> None:
     done = cli("checkpoint", "check", "run", "--format", "json")
     (found,) = json.loads(done.stdout)["findings"]
     assert (done.returncode, found["code"], found["path"]) == (1, "CKP609", "run/200/state.safetensors")
+
+
+def _facts(cli: Run, *more: str) -> dict[str, Any]:
+    return json.loads(cli("checkpoint", "check", "run", *more, "--format", "json").stdout)["checkpoint"]
+
+
+def test_json_has_the_numbers_and_the_words_of_the_text(cli: Run, run: Path) -> None:
+    assert cli("checkpoint", "digests", "run", "--output", "d.json").returncode == 0
+    facts = _facts(cli)
+    assert f"PASS run: {facts['said']}." in " ".join(cli("checkpoint", "check", "run").stdout.split())
+    size = (run / "200/state.safetensors").stat().st_size
+    state = {"arrays": 4, "elements": 25, "bytes": 100}
+    assert {key: facts[key] for key in state} == state and facts["items"] == [
+        {"name": "", "layout": "safetensors", **state}
+    ]
+    assert (facts["path"], facts["files"], facts["file_bytes"], facts["parameters"]) == ("run", 1, size, "params")
+    assert facts["slots"] == {name: {"covered": 1, "of": 1, "masked": 0} for name in ("mu", "nu")}
+    steps = [{"folder": str(step), "number": step, "state": "committed", "why": None} for step in (100, 200)]
+    assert (facts["steps"], facts["step"]) == (steps, {**steps[1], "newest": True})
+    assert facts["contents"] == {"verified": False, "digests": None}
+    assert (facts["unproven"], facts["observed"]) == ([], None)
+    verified = _facts(cli, "--digests", "d.json")
+    assert (
+        verified["contents"] == {"verified": True, "digests": "d.json"}
+        and "contents as in d.json" in (verified["said"])
+    )
+    assert _facts(cli, "--step", "100")["step"] == {**steps[0], "newest": False}
+
+
+def test_json_says_nothing_of_what_findings_forbid_and_keeps_the_numbers(cli: Run, run: Path) -> None:
+    assert cli("checkpoint", "digests", "run", "--output", "d.json").returncode == 0
+    (run / "300").mkdir()
+    file = run / "200/state.safetensors"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    facts = _facts(cli, "--digests", "d.json")
+    assert (facts["said"], facts["contents"]) == (None, {"verified": False, "digests": "d.json"})
+    assert (facts["arrays"], facts["elements"], facts["step"]["number"]) == (4, 25, 200)
+    assert facts["steps"][-1] == {"folder": "300", "number": 300, "state": "unfinished", "why": "it is empty"}
+    ignored = _facts(cli, "--digests", "d.json", "--ignore", "CKP601,CKP613")
+    assert ignored["said"] is not None and "contents unverified" in ignored["said"]
 
 
 LAYERS = [f"blocks/{name}/{number}/kernel" for name in ("attention", "feed_forward") for number in range(12)]

@@ -58,6 +58,11 @@ class Contract(Section):
         default_factory=list, description="Findings that are accepted, with their reasons."
     )
 
+    @property
+    def microbatches(self) -> int:
+        """How many of them a step adds up; one without the section `accumulation`."""
+        return self.accumulation.microbatches if self.accumulation is not None else 1
+
     def mesh_for(self, target: str) -> MeshSection | None:
         """The mesh of one target: its own where it gives one, else the contract's."""
         for entry in self.targets:

@@ -115,7 +115,7 @@ def layout_of(contract: Contract, target: str, jax: str | None = None) -> Layout
     inner = {name: _inner(placements, name, mesh) for name in ("heads", "mlp", "vocab")}
     _check_heads(model, inner["heads"], mesh)
     weights = tuple(_weight(p, contract.optimizer, mesh, batch_axes) for p in placements.values())
-    repeats = contract.accumulation.microbatches if contract.accumulation else 1
+    repeats = contract.microbatches
     if batch.size % repeats:
         raise PlanError(
             "accumulation.microbatches", f"a batch of {batch.size} does not split in {repeats} microbatches"

@@ -201,6 +201,10 @@ class Batch:
     def eos_id(self) -> int | None:
         return self.data.tokenizer.eos_id if self.data.tokenizer else None
 
+    def span_at(self, row: int, column: int) -> Span | None:
+        """The document that a token stands in; None for padding, and where no documents are known."""
+        return next((span for span in self.spans(row) if span.start <= column < span.stop), None)
+
     def spans(self, row: int) -> list[Span]:
         """The documents of one row from left to right. Raises ContractLintError for a row that is not there."""
         import numpy

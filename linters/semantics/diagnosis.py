@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
-from ...contracts.model import Normaliser, ObjectiveSection, TermSection
+from ...contracts.model import ObjectiveSection, TermSection
 from ...contracts.semantics import MEANS, PARTS, SHARDS, STEP, WHOLE, AccumulationFact, SemanticsFacts, SizesFact
 from .fit import Fit, fit
 from .meaning import Setting, same
+from .wording import with_microbatches
 
 RATIO = 2e-6
 """A gradient's ratio to its reference may be so far from one: what float32 leaves of it."""
@@ -105,11 +106,11 @@ class Diagnosis:
     def broken(self) -> str | None:
         """What the step itself makes that is no finite number: its loss, its gradient or its update."""
         for fact in self.facts.accumulations:
-            count = f"{fact.microbatches} microbatch{'es' * (fact.microbatches != 1)}"
+            count = with_microbatches([fact.microbatches])
             if not math.isfinite(fact.loss):
-                return f"its loss with {count} is {fact.loss:g}"
+                return f"its loss {count} is {fact.loss:g}"
             if not all(math.isfinite(each) for row in fact.gram for each in row):
-                return f"a gradient with {count} is no finite number"
+                return f"a gradient {count} is no finite number"
         for each in self.facts.update.parameters if self.facts.update is not None else ():
             products = (each.gg, each.ga, each.aa, each.dd, each.du, each.dp, each.uu, each.up, each.pp)
             if not all(math.isfinite(product) for product in products if product is not None):
@@ -152,7 +153,7 @@ class Diagnosis:
             tuple(found) if explained else (),
             None if explained else rest,
             self._promised_loss(fact, sizes),
-            _cosine(fact, places, self._promised_kinds(fact), self.terms, sizes),
+            self._cosine(fact, sizes),
         )
 
     def _promised_kinds(self, fact: AccumulationFact) -> list[str]:
@@ -197,7 +198,21 @@ class Diagnosis:
 
     def divisor(self, term: TermSection, microbatches: int, sizes: SizesFact) -> float | None:
         """What the term's sum is promised to be divided by; None where the batch does not tell."""
-        return self.setting(term, microbatches, sizes).value(_normaliser(term))
+        assert term.normaliser is not None
+        return self.setting(term, microbatches, sizes).value(term.normaliser)
+
+    def _cosine(self, fact: AccumulationFact, sizes: SizesFact) -> float:
+        """<g, ref> / (|g| |ref|) with the promised gradient as reference."""
+        places = {name: index for index, name in enumerate(fact.vectors)}
+        factors: list[tuple[int, float]] = []
+        for kind, (_, term) in zip(self._promised_kinds(fact), self.terms, strict=True):
+            divisor = self.divisor(term, fact.microbatches, sizes) or 1.0
+            factors.append((places[kind + term.name], (term.weight or 0.0) / divisor))
+        own = places[STEP]
+        along = sum(factor * fact.gram[own][place] for place, factor in factors)
+        squared = sum(a * b * fact.gram[i][j] for i, a in factors for j, b in factors)
+        length = math.sqrt(max(squared * fact.gram[own][own], 0.0))
+        return along / length if length else math.nan
 
     def _promised_loss(self, fact: AccumulationFact, sizes: SizesFact) -> float:
         return sum(self.value(term, fact, sizes) * (term.weight or 0.0) for _, term in self.terms)
@@ -214,27 +229,3 @@ def _length(fact: AccumulationFact, vector: str) -> float:
     """The square of a vector's length; 0 where it was not taken."""
     at = fact.vectors.index(vector) if vector in fact.vectors else None
     return 0.0 if at is None else fact.gram[at][at]
-
-
-def _normaliser(term: TermSection) -> Normaliser:
-    assert term.normaliser is not None
-    return term.normaliser
-
-
-def _cosine(
-    fact: AccumulationFact,
-    places: dict[str, int],
-    kinds: list[str],
-    terms: list[tuple[int, TermSection]],
-    sizes: SizesFact,
-) -> float:
-    """<g, ref> / (|g| |ref|) with the promised gradient as reference."""
-    factors: list[tuple[int, float]] = []
-    for kind, (_, term) in zip(kinds, terms, strict=True):
-        divisor = Setting(sizes, fact.microbatches).value(_normaliser(term)) or 1.0
-        factors.append((places[kind + term.name], (term.weight or 0.0) / divisor))
-    own = places[STEP]
-    along = sum(factor * fact.gram[own][place] for place, factor in factors)
-    squared = sum(a * b * fact.gram[i][j] for i, a in factors for j, b in factors)
-    length = math.sqrt(max(squared * fact.gram[own][own], 0.0))
-    return along / length if length else math.nan

@@ -16,7 +16,7 @@ def asked_semantics(contract: Contract) -> SemanticsRequest:
     adam = next((each for each in chain if isinstance(each, AdamTransform)), AdamTransform(kind="scale_by_adam"))
     trace = next((each for each in chain if isinstance(each, TraceTransform)), None)
     return SemanticsRequest(
-        microbatches=accumulation.microbatches if accumulation is not None else 1,
+        microbatches=contract.microbatches,
         order=accumulation.order if accumulation is not None else "strided",
         masks=tuple(name for role in COUNTING for name in data.names_of(role)),
         labels={name: _least(data.batch_fields.get(name)) for name in data.names_of("targets")},

@@ -37,7 +37,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
     contract, shape = evidence.contract, evidence.batch.shape
     if contract is None or shape is None or contract.batch is None:
         return
-    microbatches = contract.accumulation.microbatches if contract.accumulation is not None else 1
+    microbatches = contract.microbatches
     axes = as_axes(contract.batch.axes)
     meshes = [contract.mesh, *(entry.mesh for entry in contract.targets)]
     ways = {prod(mesh.axes.get(axis, 1) for axis in dict.fromkeys(axes)) for mesh in meshes if mesh is not None} or {1}

@@ -36,7 +36,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
     if probe is None or not evidence.data.attention.causal:
         return
     for moved in probe.moved:
-        own = next((s for s in batch.spans(moved.row) if s.start <= moved.column < s.stop), None)
+        own = batch.span_at(moved.row, moved.column)
         first = own.start if own is not None else 0
         # The target of a column is the next token: where the model shifts by itself, its loss may move.
         last = moved.column - (batch.targets_shifted_by == "model" or batch.tokens_hold_targets)

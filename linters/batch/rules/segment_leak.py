@@ -42,7 +42,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         return
     leaks: list[tuple[Moved, MovedLosses]] = []
     for moved in probe.moved:
-        own = next((s for s in batch.spans(moved.row) if s.start <= moved.column < s.stop), None)
+        own = batch.span_at(moved.row, moved.column)
         inside = range(own.start, own.stop) if own is not None else range(0)
         outside = moved.among(c for c, segment in enumerate(segments[moved.row]) if segment and c not in inside)
         if outside is not None:

@@ -43,7 +43,7 @@ def check(evidence: BatchEvidence) -> Iterable[Finding]:
         return
     reach = layers * (window - 1)
     for moved in probe.moved:
-        own = next((s for s in batch.spans(moved.row) if s.start <= moved.column < s.stop), None)
+        own = batch.span_at(moved.row, moved.column)
         if batch.segments is not None and own is None:
             continue
         end = own.stop if own is not None else (batch.shape or (0, 0))[1]

@@ -55,9 +55,8 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
     ):
         return
     key = format_key(("optimizer", "chain", update.chain.index(clip)))
-    accumulation = evidence.contract.accumulation
-    parts = accumulation.microbatches if accumulation is not None else 1
-    factors = of_update(evidence.diagnosis, parts) if evidence.diagnosis is not None else None
+    diagnosis, count = evidence.diagnosis, evidence.contract.microbatches
+    factors = of_update(diagnosis, count) if diagnosis is not None else None
     known = (words for words, value in _reasons(update, limit) if same(found, value, update.close))
     meaning = factors.words() if factors is not None else next(known, None)
     if meaning is None and not all(same(each, found, 1e-3) for each in update.factors.values()):

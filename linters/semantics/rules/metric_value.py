@@ -83,7 +83,7 @@ def check(evidence: StepEvidence) -> Iterable[Finding]:
 
 
 def _promised(evidence: StepEvidence, diagnosis: Diagnosis, metric: MetricSection) -> float | None:
-    promised = evidence.contract.accumulation.microbatches if evidence.contract.accumulation is not None else 1
+    promised = evidence.contract.microbatches
     fact = next((each for each in diagnosis.facts.accumulations if each.microbatches == promised), None)
     measured = next((each for each in diagnosis.measured if each.fact is fact), None)
     if fact is None or diagnosis.facts.sizes is None:
@@ -105,8 +105,8 @@ def _known(diagnosis: Diagnosis, found: float) -> bool:
 
 
 def _setting(evidence: StepEvidence, diagnosis: Diagnosis) -> Setting | None:
-    count = evidence.contract.accumulation.microbatches if evidence.contract.accumulation is not None else 1
-    return None if diagnosis.facts.sizes is None else Setting(diagnosis.facts.sizes, count)
+    sizes = diagnosis.facts.sizes
+    return None if sizes is None else Setting(sizes, evidence.contract.microbatches)
 
 
 def number_of(setting: Setting | None, metric: MetricSection) -> str:

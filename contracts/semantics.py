@@ -112,7 +112,9 @@ class SemanticsFacts(Fact):
     """What the probe of one step found. `precision` is that of its arithmetic."""
 
     precision: Literal["float64", "float32", "less"]
-    mask: str | None = Field(default=None, description="The array that says which targets count.")
+    mask: str | None = Field(
+        default=None, description="The array that says which targets count, times that of their weights."
+    )
     uncounted: Uncounted | None = Field(
         default=None, description="The id of targets that do not count, where that array is the labels."
     )

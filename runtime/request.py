@@ -44,7 +44,8 @@ class SemanticsRequest(Message):
 
     counts: numbers of microbatches to build the step with, where `accumulation_arg` of the step says how;
     `microbatches` is the promised one. order: `strided` or `contiguous`. masks: names an array may have that says which
-    targets count; without one, labels tell it (labels: their names, each with the least value that is promised of it).
+    targets count, those of a weight apart; without any, labels tell it (labels: their names, each with the least value
+    that is promised of it).
     clip, clip_arg: limit of the gradient's norm and the build argument that sets it. b1, b2, eps: of the declared
     optimizer.
     """
@@ -52,7 +53,7 @@ class SemanticsRequest(Message):
     counts: tuple[int, ...] = (1, 2, 4, 8)
     microbatches: int = 1
     order: Literal["strided", "contiguous"] = "strided"
-    masks: tuple[str, ...] = ()
+    masks: tuple[tuple[str, ...], ...] = ()
     labels: dict[str, float | None] = {}
     clip: float | None = None
     clip_arg: str | None = None

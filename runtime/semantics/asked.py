@@ -18,7 +18,7 @@ def asked_semantics(contract: Contract) -> SemanticsRequest:
     return SemanticsRequest(
         microbatches=contract.microbatches,
         order=accumulation.order if accumulation is not None else "strided",
-        masks=tuple(name for role in COUNTING for name in data.names_of(role)),
+        masks=tuple(tuple(data.names_of(role)) for role in COUNTING),
         labels={name: _least(data.batch_fields.get(name)) for name in data.names_of("targets")},
         clip=clip.max_norm if clip is not None else None,
         clip_arg=clip.arg if clip is not None else None,

@@ -1,4 +1,4 @@
-"""Which targets of a batch count: where a mask is not 0, else where a label is not the id that does not count.
+"""Which targets of a batch count: by mask and weight, else where a label is not the id that does not count.
 
 Code of another tradition has no mask: it writes a negative id, often -100, over the labels that the loss leaves out.
 """
@@ -45,8 +45,7 @@ def counted(values: Mapping[str, HostValue], inputs: Inputs, rows: slice | None 
     """How many targets of these rows count, by their weights; None where nothing tells."""
     if inputs.mask is None:
         return None
-    array = values[inputs.mask].array
-    return float(np.sum(_weights(array if rows is None else array[rows], inputs)))
+    return float(np.sum(_weights(values[inputs.mask].array, values, inputs)[slice(None) if rows is None else rows]))
 
 
 def only_rows(values: Mapping[str, HostValue], inputs: Inputs, rows: slice) -> dict[str, HostValue]:
@@ -69,8 +68,8 @@ def uneven(values: Mapping[str, HostValue], inputs: Inputs, counts: Sequence[int
     rng = np.random.default_rng(20_261_130)
     best, differing = mask.array, -1
     for _ in range(TRIES):
-        thinned = _thinned(mask.array, inputs, rng)
-        weights = _weights(thinned, inputs)
+        thinned = _thinned(mask.array, _weights(mask.array, values, inputs) != 0, inputs, rng)
+        weights = _weights(thinned, values, inputs)
         each = [[float(np.sum(weights[rows])) for rows in microbatches(inputs.sequences, n, order)] for n in counts]
         if any(not all(of) for of in each):
             continue
@@ -80,19 +79,23 @@ def uneven(values: Mapping[str, HostValue], inputs: Inputs, counts: Sequence[int
     return {**values, inputs.mask: HostValue(best, spec=mask.spec)}
 
 
-def _weights(array: np.ndarray, inputs: Inputs) -> np.ndarray:
-    return (array if inputs.uncounted is None else inputs.uncounted.counted(array)).astype(np.float64)
+def _weights(mask: np.ndarray, values: Mapping[str, HostValue], inputs: Inputs) -> np.ndarray:
+    """How much each target counts with such a mask, or such labels."""
+    weights = (mask if inputs.uncounted is None else inputs.uncounted.counted(mask)).astype(np.float64)
+    for name in inputs.weights:
+        weights = weights * values[name].array.astype(np.float64)
+    return weights
 
 
 def _none_of(array: np.ndarray, inputs: Inputs) -> np.ndarray:
     return np.full_like(array, 0 if inputs.uncounted is None else inputs.uncounted.id)
 
 
-def _thinned(mask: np.ndarray, inputs: Inputs, rng: np.random.Generator) -> np.ndarray:
+def _thinned(mask: np.ndarray, counts: np.ndarray, inputs: Inputs, rng: np.random.Generator) -> np.ndarray:
     share = np.square(rng.uniform(0.2, 1.0, size=(mask.shape[0], *([1] * (mask.ndim - 1)))))
     keep = rng.random(mask.shape) < share
     if mask.ndim > 1:
-        flat, there = keep.reshape(mask.shape[0], -1), _weights(mask, inputs).reshape(mask.shape[0], -1) != 0
+        flat, there = keep.reshape(mask.shape[0], -1), counts.reshape(mask.shape[0], -1).copy()
         if inputs.uncounted is not None:
             # A model that shifts leaves out the first label of a row: then both ways of counting are one.
             flat[:, 0] = False

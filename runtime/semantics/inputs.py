@@ -22,14 +22,16 @@ NUDGE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Names of input leaves. `parameters`: path in the gradients -> leaf. `mask` has a row for each sequence; where
-    it is the labels, `uncounted` is the id of those that do not count.
+    """Names of input leaves. `parameters`: path in the gradients -> leaf. `mask` has a row for each sequence, and times
+    `weights`, of its shape, is how much each target counts. Where it is the labels, `uncounted` is the id of those that
+    do not count.
     """
 
     parameters: dict[str, str]
     batch: tuple[str, ...]
     sequences: int
     mask: str | None
+    weights: tuple[str, ...] = ()
     uncounted: Uncounted | None = None
 
     @property
@@ -37,10 +39,10 @@ class Inputs:
         return tuple(self.parameters.values())
 
 
-def inputs_of(step: NormalisedStep, gradients: Any, masks: Sequence[str]) -> Inputs | str:
+def inputs_of(step: NormalisedStep, gradients: Any, masks: Sequence[Sequence[str]]) -> Inputs | str:
     """What the step's inputs are, from the tree of its gradients; a sentence where they cannot be told.
 
-    `masks`: names an array may have that says which targets count, the first found is taken.
+    `masks`: names of each array that says which targets count, the first found of each is taken.
     """
     leaves = {key_of(a, path): leaf for a, path, leaf in named_leaves(step, step.args, step.kwargs)}
     paths = {joined(path): leaf for path, leaf in jax.tree_util.tree_flatten_with_path(gradients)[0]}
@@ -56,10 +58,13 @@ def inputs_of(step: NormalisedStep, gradients: Any, masks: Sequence[str]) -> Inp
     if not rows:
         return "no argument of the step beside its state has rows"
     counts = list(rows.values())
-    mask = next((name for wanted in masks for name in rows if name.rpartition("/")[2] == wanted), None)
+    found = (next((n for wanted in names for n in rows if n.rpartition("/")[2] == wanted), None) for names in masks)
+    counting = [name for name in found if name is not None]
+    mask = next(iter(counting), None)
     sequences = rows[mask] if mask is not None else max(set(counts), key=counts.count)
     batch = tuple(name for name in rows if rows[name] == sequences)
-    return Inputs(parameters, batch, sequences, mask)
+    weights = tuple(name for name in counting[1:] if others[name].shape == others[counting[0]].shape)
+    return Inputs(parameters, batch, sequences, mask, weights)
 
 
 def _prefixes(leaves: Mapping[str, Any], gradients: Mapping[str, Any]) -> list[str]:

@@ -122,7 +122,7 @@ class _Probe:
             own, drawn = self._accumulators(gradients), self._draws(values, inputs, skipped)
         return SemanticsFacts(
             precision=precision,
-            mask=inputs.mask,
+            mask=None if inputs.mask is None else " x ".join((inputs.mask, *inputs.weights)),
             uncounted=inputs.uncounted,
             sizes=SizesFact(
                 sequences=inputs.sequences, positions=positions, tokens=tokens, parts=parts, devices=devices

@@ -6,7 +6,8 @@ from contract_lint.contracts.model import Contract
 from contract_lint.runtime.request import SemanticsRequest
 from contract_lint.runtime.semantics.asked import asked_semantics
 
-USUAL = ("loss_mask", "target_mask", "mask", "loss_weights", "weights", "decoder_loss_weights")
+MASKS = ("loss_mask", "target_mask", "mask")
+WEIGHTS = ("loss_weights", "weights", "decoder_loss_weights")
 
 
 def asked(**fields: dict[str, object]) -> SemanticsRequest:
@@ -15,16 +16,16 @@ def asked(**fields: dict[str, object]) -> SemanticsRequest:
 
 
 def test_without_a_word_of_the_contract_the_usual_names_are_asked_for() -> None:
-    assert asked().masks == USUAL
+    assert asked().masks == (MASKS, WEIGHTS)
     assert list(asked().labels)[:2] == ["targets", "labels"] and set(asked().labels.values()) == {None}
 
 
 def test_an_array_that_plays_another_part_is_not_taken_for_a_mask() -> None:
-    assert asked(mask={"role": "attention_mask"}).masks == tuple(name for name in USUAL if name != "mask")
+    assert asked(mask={"role": "attention_mask"}).masks == (MASKS[:2], WEIGHTS)
 
 
 def test_a_named_role_comes_first() -> None:
-    assert asked(counts={"role": "loss_weights"}).masks == (*USUAL[:3], "counts", *USUAL[3:])
+    assert asked(counts={"role": "loss_weights"}).masks == (MASKS, ("counts", *WEIGHTS))
 
 
 def test_labels_come_with_the_least_value_that_is_promised_of_them() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from contract_lint.contracts.model.data import DataSection
@@ -104,6 +106,20 @@ def test_every_microbatch_counts_another_number(by: str, order: str) -> None:
     for number in COUNTS[1:3]:
         each = [count for rows in microbatches(ROWS, number, order) if (count := counted(thinned, inputs, rows))]
         assert len(each) == len(set(each)) == number and sum(each) == counted(thinned, inputs)
+
+
+def test_mask_times_weight_is_what_counts() -> None:
+    """As batch linters have it; of every row a target is left that counts by both."""
+    rng = np.random.default_rng(1)
+    mask, weights = (labels() >= 0).astype(np.float32), rng.integers(0, 3, (ROWS, WIDTH)) / np.float32(2)
+    inputs, values = batch(mask=mask, weights=weights)
+    inputs = replace(inputs, weights=("batch/weights",))
+    looked_at = Batch("batch.npz", {"tokens": abs(labels()), "mask": mask, "weights": weights})
+    assert looked_at.counted is not None and counted(values, inputs) == looked_at.counted.sum()
+    thinned = uneven(values, inputs, COUNTS, "strided")
+    after = thinned["batch/mask"].array * weights
+    assert after.any(axis=1).all() and counted(thinned, inputs) == after.sum() < looked_at.counted.sum()
+    assert counted(only_rows(values, inputs, slice(0, 2)), inputs) == counted(values, inputs, slice(0, 2))
 
 
 def test_a_shift_in_the_model_changes_no_number() -> None:

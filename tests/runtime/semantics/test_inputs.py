@@ -11,7 +11,7 @@ from contract_lint.runtime.semantics.inputs import Inputs, inputs_of
 from contract_lint.runtime.step import NormalisedStep, as_step
 
 ROWS, LAYERS = 8, 4
-MASKS = ("loss_mask", "mask")
+MASKS = (("loss_mask", "mask"), ("weights",))
 
 
 def step(**arguments: Any) -> NormalisedStep:
@@ -60,6 +60,18 @@ def test_a_mask_says_how_many_rows_there_are() -> None:
     tables = {f"bias{number}": zeros(LAYERS, 3) for number in range(5)}
     found = inputs_of(step(params=parameters(), tables=tables, batch=batch()), parameters(), MASKS)
     assert isinstance(found, Inputs) and found.sequences == ROWS and len(found.batch) == 3
+
+
+@pytest.mark.parametrize(("width", "taken"), [(6, ("batch/weights",)), (5, ())])
+def test_weights_of_the_masks_shape_count_too(width: int, taken: tuple[str, ...]) -> None:
+    found = inputs_of(step(params=parameters(), batch=batch() | {"weights": zeros(ROWS, width)}), parameters(), MASKS)
+    assert isinstance(found, Inputs) and (found.mask, found.weights) == ("batch/mask", taken)
+
+
+def test_weights_alone_are_the_mask() -> None:
+    arrays = {"tokens": zeros(ROWS, 6), "weights": zeros(ROWS, 6)}
+    found = inputs_of(step(params=parameters(), batch=arrays), parameters(), MASKS)
+    assert isinstance(found, Inputs) and (found.mask, found.weights) == ("batch/weights", ())
 
 
 def test_a_step_without_a_batch_says_so() -> None:

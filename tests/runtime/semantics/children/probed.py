@@ -39,7 +39,7 @@ for case, fault, data, more in json.loads(sys.argv[1]):
         target="cpu:1",
         mesh=None,
         project_root=str(CASES),
-        asked=SemanticsRequest(microbatches=count, masks=("mask",), labels={"labels": None}),
+        asked=SemanticsRequest(microbatches=count, masks=(("mask",),), labels={"labels": None}),
         wide=True,
     )
     paths = build.project_paths(request.project_root, [step])

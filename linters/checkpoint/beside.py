@@ -29,6 +29,7 @@ _MESH = "NamedSharding"
 _AXIS_TYPES = ("AxisType.Auto", "AxisType.Explicit", "AxisType.Manual")
 """Of jax; another is no type that Orbax finds."""
 _GONE = "StandardCheckpointer restores the tree, PyTreeCheckpointer where the restore names the placements"
+_FAILS = "a restore of it that names no placement fails"
 _SOME = 3
 """Arrays that a message names."""
 
@@ -52,7 +53,7 @@ def placed(
     """
     path, found = f"{start}{PLACED}", dict[str, Placed]()
     if path not in files:
-        gone = Fault(path, "is not there", severity="warning" if single else "info", then="" if single else _GONE)
+        gone = Fault(path, "is not there", severity="warning" if single else "info", then=_FAILS if single else _GONE)
         return found, gone if needed else None
 
     def read(folder: Folder, path: str) -> None:

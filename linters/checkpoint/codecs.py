@@ -32,6 +32,8 @@ class Coding:
     compressor: str | None = None
     inner: int = 0
     """Parts, where the index can be read; 0 where there is none."""
+    unusual: str = ""
+    """An order of bytes or elements that readers know and Orbax never writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +149,34 @@ def coding_of(folder: Folder, path: str, value: Any, chunks: tuple[int, ...], wi
     """What the list of codecs of an array says. Raises ContractLintError for one that TensorStore does not open."""
     codecs = _Reader(folder, path).chain(value, chunks, width)
     first, *rest = [each for each in codecs if each.name != "transpose"]
+    unusual = _unusual(value, chunks, width)
     if first.name == _SHARDING:
-        return Coding(inner=_indexed(first.settings, codecs, chunks))
+        return Coding(inner=_indexed(first.settings, codecs, chunks), unusual=unusual)
     if not rest:
-        return Coding(raw=True)
-    return Coding(compressor=rest[0].name if len(rest) == 1 and rest[0].name != "crc32c" else None)
+        return Coding(raw=True, unusual=unusual)
+    compressor = rest[0].name if len(rest) == 1 and rest[0].name != "crc32c" else None
+    return Coding(compressor=compressor, unusual=unusual)
+
+
+def _unusual(codecs: Sequence[Mapping[str, Any]], chunks: tuple[int, ...], width: int) -> str:
+    for codec in codecs:
+        settings = codec.get("configuration", {})
+        if codec["name"] == "transpose" and _moves(settings["order"], chunks):
+            return f"the codec transpose with `order` {quoted(settings['order'])}"
+        if codec["name"] == "bytes" and width > 1 and settings["endian"] == "big":
+            return "the codec bytes with `endian` big"
+        if codec["name"] == _SHARDING:
+            return _unusual(settings["codecs"], tuple(map(int, settings["chunk_shape"])), width)
+    return ""
+
+
+def _moves(order: Any, chunks: tuple[int, ...]) -> bool:
+    """Whether elements lie in another order once an array is turned so; those along dimensions of 1 do not."""
+    axes = (
+        {"C": range(len(chunks)), "F": range(len(chunks))[::-1]}.get(order, order) if isinstance(order, str) else order
+    )
+    long = [int(axis) for axis in axes if chunks[int(axis)] > 1]
+    return long != sorted(long)
 
 
 def _indexed(settings: Mapping[str, Any], codecs: Sequence[_Codec], chunks: tuple[int, ...]) -> int:

@@ -94,6 +94,8 @@ class Fault:
     then: str = ""
     kind: str = ""
     """Tells several of one file apart."""
+    help: str = ""
+    """What to do, where it is something else than to bring the file back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 from .beside import faults_of_written, placed
 from .blosc import blosc_cut
 from .entries import EMPTY, faults_of_entries, jax_arrays
-from .facts import Hole, Item, Leaf, LeafKind
+from .facts import Fault, Hole, Item, Leaf, LeafKind
 from .folder import Folder
 from .metadata import parse, quoted, wrong
 from .ocdbt import MANIFEST, read_ocdbt
@@ -32,6 +32,8 @@ _FRAMES = {"zstd": zstd_cut, "blosc": blosc_cut}
 """Compressors that write beside the bytes how many there are."""
 _OVERHEAD = 1024
 """Bytes, beside two in a hundred, that a compressor may add: bzip2, which adds most, adds half of that."""
+_ORDER = "Orbax writes little-endian and in the order of C: another tool wrote this, or numbers are read as others"
+_COMPARE = "compare the values with another step (checkpoint diff); if another tool wrote the array, accept this"
 _CHUNK = re.compile(r"c(?:[./]\d+)*|\d+(?:[./]\d+)*")
 
 
@@ -57,6 +59,7 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int], *, single: b
     lay, fault = placed(folder, start, files, jax_arrays(metadata), single=single)
     faults = [*faults_of_written(folder, start, files), *([fault] if fault is not None else [])]
     named: set[str] = set()
+    unusual: list[tuple[str, str]] = []
     for keys, kind in tree:
         path, name = "/".join(keys), ".".join(keys)
         named.add(name)
@@ -71,9 +74,12 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int], *, single: b
         )
         if array is not None:
             found += reader.holes(path, array, arrays[name])
+            if array.unusual:
+                unusual.append((reader.file(name), array.unusual))
         elif not holes:
             found.append(Hole("absent", path, "no array is stored", f"{start}{name}"))
     faults += faults_of_entries(f"{start}{METADATA}", metadata)
+    faults += _fault_of_order(unusual) if metadata else []
     texts = [leaf.path for leaf in leaves.values() if leaf.kind == "text"]
     if texts and f"{start}{_STRINGS}" not in files:
         found += [Hole("absent", path, f"{_STRINGS} is not there", f"{start}{_STRINGS}") for path in texts]
@@ -140,6 +146,14 @@ def _arrays(store: Mapping[str, Extent], version: int) -> dict[str, dict[str, Ex
     return found
 
 
+def _fault_of_order(found: list[tuple[str, str]]) -> Iterable[Fault]:
+    """One for all arrays of a tree."""
+    if found:
+        (file, what), more = found[0], len(found) - 1
+        what = f"has {what}{f' (so it is with {more:,} more)' if more else ''}"
+        yield Fault(file, what, then=_ORDER, kind="order", severity="warning", help=_COMPARE)
+
+
 def _describes(version: int) -> Callable[[str], bool]:
     """Whether a key is that of the metadata of an array."""
     name, below = NAMES[version], f"/{NAMES[version]}"
@@ -159,12 +173,16 @@ class _Reader:
         self.dense = dense
         self._read: dict[bytes, ZarrArray] = {}
 
+    def file(self, name: str) -> str:
+        """Where the metadata of an array lies, or what the database calls that."""
+        return f"{self.start}{name}/{NAMES[self.version]}" if name else f"{self.start}{NAMES[self.version]}"
+
     def array(self, name: str, chunks: Mapping[str, Extent] | None) -> ZarrArray | None:
         """Shape, dtype and grid of an array; None where its metadata is not all there."""
         extent = chunks.get(NAMES[self.version]) if chunks is not None else None
         if extent is None or extent.missing(self.files) is not None:
             return None
-        path = f"{self.start}{name}/{NAMES[self.version]}" if name else f"{self.start}{NAMES[self.version]}"
+        path = self.file(name)
         if extent.length > 1 << 20:
             wrong(self.folder, path, "is too large for the metadata of one array")
         text = extent.read(self.folder)

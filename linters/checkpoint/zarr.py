@@ -51,6 +51,8 @@ class ZarrArray:
     """What each chunk takes once it is decompressed; None where the metadata does not tell."""
     inner: int = 0
     """Parts in each chunk, where an index at its end says where they lie; 0 where there is none."""
+    unusual: str = ""
+    """An order of bytes or elements that readers know and Orbax never writes."""
 
     @property
     def grid(self) -> tuple[int, ...]:
@@ -115,19 +117,24 @@ def read_zarr(folder: Folder, path: str, text: bytes, version: int) -> ZarrArray
             wrong(folder, path, f"`order` is {quoted(data['order'])}, not C or F")
         raw, known = compressor is None, True
         inner, dense = 0, data.get("fill_value") is None
+        unusual = ""
+        if str(data["dtype"]).startswith(">") and item != 1:
+            unusual = f"`dtype` {data['dtype']}"
+        elif data["order"] == "F" and sum(size > 1 for size in chunks) > 1:
+            unusual = "`order` F"
         prefix: tuple[str, ...] = ()
     else:
         told = described(folder, path, data, shape)
         dtype, item, chunks, separator, prefix = told.dtype, told.item, told.chunks, told.separator, told.prefix
         compressor, raw, known = told.coding.compressor, told.coding.raw, told.coding.compressor is not None
-        inner, dense = told.coding.inner, False
+        inner, dense, unusual = told.coding.inner, False, told.coding.unusual
     if len(chunks) != len(shape) or 0 in chunks:
         wrong(folder, path, f"chunks of {list(chunks)} cannot cut an array of {list(shape)}")
     if separator not in (".", "/"):
         wrong(folder, path, f"the separator of chunks is {quoted(separator)}, not `.` or `/`")
     raw_bytes = prod(chunks) * item if raw and item is not None else None
     decoded = prod(chunks) * item if known and item is not None else None
-    return ZarrArray(shape, dtype, chunks, separator, prefix, raw_bytes, compressor, dense, decoded, inner)
+    return ZarrArray(shape, dtype, chunks, separator, prefix, raw_bytes, compressor, dense, decoded, inner, unusual)
 
 
 def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:

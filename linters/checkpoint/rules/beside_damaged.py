@@ -5,7 +5,9 @@ Reads the files that Orbax writes beside the arrays of a tree: `array_metadatas/
 arrays reads where it is there, and `_sharding`, which a restore reads that does not say where its arrays go (a
 warning; where the file is not there information, since StandardCheckpointer does without). Of the tree (`_METADATA`)
 each entry is held to itself, to the others and to the types that Orbax has handlers for: its name and its keys are the
-same, no other has them too, and what is skipped is what is empty.
+same, no other has them too, and what is skipped is what is empty. Of a random key the JSON beside it says what Orbax
+looks up. Metadata of an array with an order of bytes or elements that Orbax never writes (`>f4`, `order` F) is a
+warning: it restores what another tool wrote so, and other numbers without an error where the file was changed.
 
 ## Why is this bad?
 All arrays are whole, and the restore ends with an error of a parser of JSON.
@@ -45,7 +47,9 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             help = "bring the file back, or restore another step"
             if fault.severity != "error":
                 help = "bring the file back, or give the restore its placements"
-                help += "" if fault.severity == "info" else "; without the file StandardCheckpointer goes on"
+                help += (
+                    "" if fault.then or fault.severity == "info" else "; without the file StandardCheckpointer goes on"
+                )
             yield evidence.finding(
                 RULE,
                 f"{fault.file}{place}: {fault.what}; {said}",
@@ -54,7 +58,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
                 severity=fault.severity,
                 expected="a file that Orbax reads",
                 found=fault.what,
-                help=help,
+                help=fault.help or help,
             )
 
 

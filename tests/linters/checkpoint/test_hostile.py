@@ -15,6 +15,7 @@ from contract_lint.linters.checkpoint.evidence import CheckpointEvidence
 from contract_lint.linters.checkpoint.folder import Folder
 from contract_lint.linters.checkpoint.judge import judge_checkpoint
 from contract_lint.linters.checkpoint.read import read_checkpoint
+from contract_lint.linters.checkpoint.zarr import read_zarr
 
 ZARR = {
     "chunks": [2],
@@ -173,6 +174,61 @@ def test_an_entry_of_the_tree_that_contradicts(
     found = [each for each in judge_checkpoint(CheckpointEvidence(read_checkpoint(saved))) if each.code == "CKP616"]
     assert [each.severity for each in found] == (["error"] if said else [])
     assert said is None or said in found[0].message
+
+
+BIG = {"name": "bytes", "configuration": {"endian": "big"}}
+LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
+
+
+def _turn(order: Any) -> dict[str, Any]:
+    return {"name": "transpose", "configuration": {"order": order}}
+
+
+def _parts(*codecs: dict[str, Any]) -> dict[str, Any]:
+    index = [LITTLE, {"name": "crc32c"}]
+    return {
+        "name": "sharding_indexed",
+        "configuration": {"chunk_shape": [2, 3], "codecs": [*codecs], "index_codecs": index},
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, None),
+        ({"order": "F"}, "`order` F"),
+        ({"order": "F", "chunks": [4, 1]}, None),
+        ({"dtype": ">f4"}, "`dtype` >f4"),
+        ({"dtype": ">f4", "order": "F"}, "`dtype` >f4"),
+        ({"dtype": ">i1"}, None),
+        ({"codecs": [LITTLE]}, None),
+        ({"codecs": [BIG]}, "the codec bytes with `endian` big"),
+        ({"codecs": [BIG], "data_type": "int8"}, None),
+        ({"codecs": [_turn([1, 0]), LITTLE]}, "the codec transpose with `order` [1, 0]"),
+        ({"codecs": [_turn("F"), LITTLE]}, 'the codec transpose with `order` "F"'),
+        ({"codecs": [_turn("C"), LITTLE]}, None),
+        ({"codecs": [_turn([0, 1]), LITTLE]}, None),
+        ({"codecs": [_parts(LITTLE)]}, None),
+        ({"codecs": [_parts(BIG)]}, "the codec bytes with `endian` big"),
+        ({"codecs": [_parts(_turn([1, 0]), LITTLE)]}, "the codec transpose with `order` [1, 0]"),
+    ],
+)
+def test_an_order_that_orbax_never_writes(change: dict[str, Any], said: str | None) -> None:
+    """In both versions of zarr; where it changes no number, as in a single column, nothing is said."""
+    version = 3 if "codecs" in change else 2
+    grid = {"name": "regular", "configuration": {"chunk_shape": [4, 6]}}
+    whole = {**ZARR3, "shape": [4, 6], "chunk_grid": grid} if version == 3 else {**ZARR, "shape": [4, 6]}
+    data = (whole if version == 3 else {**whole, "chunks": [4, 6]}) | change
+    array = read_zarr(Folder(Path("."), "step"), "a", json.dumps(data).encode(), version)
+    assert array.unusual == (said or "")
+
+
+def test_an_order_that_orbax_never_writes_is_a_warning(saved: Path) -> None:
+    (saved / "a/.zarray").write_text(json.dumps(ZARR | {"dtype": ">f4"}))
+    (found,) = judge_checkpoint(CheckpointEvidence(read_checkpoint(saved)))
+    assert (found.code, found.severity) == ("CKP616", "warning")
+    assert found.message.startswith("a/.zarray: has `dtype` >f4; Orbax writes little-endian and in the order of C")
+    assert "checkpoint diff" in (found.help or "")
 
 
 def test_two_entries_of_the_same_keys(saved: Path) -> None:

@@ -233,6 +233,12 @@ def test_a_chunk_outside_of_the_grid(
     assert expected is None or expected in found[0][1]
 
 
+def test_arrays_of_numpy_in_another_order_are_saved_as_all_are(made: Path) -> None:
+    """`>f4` and the order F: neither is how it lies in the checkpoint, so that one where it does was not made by Orbax."""
+    assert {leaf.dtype for leaf in read_checkpoint(made / "turned").arrays.values()} == {"float32"}
+    assert said(made / "turned") == []
+
+
 def test_a_shape_that_was_made_smaller(copied: Callable[[str], Path]) -> None:
     path = copied("zarr") / "params.embed/.zarray"
     path.write_text(path.read_text().replace('"shape":[32,8]', '"shape":[16,8]'))

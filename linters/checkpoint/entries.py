@@ -22,12 +22,17 @@ _ANY = "Orbax restores nothing of the tree"
 _OTHER = "which of both was saved cannot be told"
 
 
+def keys_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of a leaf as text, numbers of a list too. Raises KeyError or TypeError where there are none."""
+    return tuple(str(key["key"]) for key in entry["key_metadata"])
+
+
 def faults_of_entries(file: str, metadata: Mapping[str, Any]) -> Iterator[Fault]:
     """What is wrong in entries that can be read, one fault for each kind, the first of them by name."""
     found: dict[str, list[tuple[str, str]]] = {}
     seen: dict[tuple[str, ...], str] = {}
     for name, entry in metadata.get("tree_metadata", {}).items():
-        keys = tuple(str(key["key"]) for key in entry["key_metadata"])
+        keys = keys_of(entry)
         other = seen.setdefault(keys, name)
         if other != name:
             what = f"the entries {quoted(other)} and {quoted(name)} have the same keys"
@@ -49,7 +54,7 @@ def jax_arrays(metadata: Mapping[str, Any]) -> list[str]:
     """The names of the arrays that were on devices when they were saved."""
     entries = metadata.get("tree_metadata", {}).values()
     return [
-        ".".join(str(key["key"]) for key in entry["key_metadata"])
+        ".".join(keys_of(entry))
         for entry in entries
         if entry["value_metadata"]["value_type"] == _JAX and not entry["value_metadata"]["skip_deserialize"]
     ]

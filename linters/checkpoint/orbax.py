@@ -13,7 +13,7 @@ from typing import Any
 
 from .beside import faults_of_written, placed
 from .blosc import blosc_cut
-from .entries import EMPTY, faults_of_entries, jax_arrays
+from .entries import EMPTY, faults_of_entries, jax_arrays, keys_of
 from .facts import Fault, Hole, Item, Leaf, LeafKind
 from .folder import Folder
 from .metadata import parse, quoted, wrong
@@ -99,11 +99,11 @@ def parse_metadata(folder: Folder, start: str, files: Mapping[str, int]) -> dict
 
 def _tree(
     folder: Folder, start: str, metadata: Mapping[str, Any], arrays: Iterable[str]
-) -> Iterable[tuple[list[str], LeafKind]]:
+) -> Iterable[tuple[tuple[str, ...], LeafKind]]:
     """Each leaf as its keys and what is there."""
     if not metadata:
         for name in sorted(arrays):
-            yield name.split("."), "array"
+            yield tuple(name.split(".")), "array"
         return
     path = f"{start}{METADATA}"
     tree = metadata.get("tree_metadata")
@@ -111,7 +111,7 @@ def _tree(
         wrong(folder, path, "has no `tree_metadata`")
     for name, entry in tree.items():
         try:
-            keys = [str(key["key"]) for key in entry["key_metadata"]]
+            keys = keys_of(entry)
             value = entry["value_metadata"]
             kind, skipped = value["value_type"], value["skip_deserialize"]
             types = {key["key_type"] for key in entry["key_metadata"]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ...contracts.model import MeshSection, as_axes
+from ...contracts.model import as_axes
 from ...contracts.plan.error import PlanError
 from ...contracts.plan.parameters import parameters_of
 from ...contracts.plan.placement import Spec, matching_rule
@@ -45,7 +45,7 @@ def other_mesh(evidence: CheckpointEvidence) -> tuple[dict[str, int], list[dict[
     if contract is None:
         return None
     sections = [contract.mesh, *(contract.mesh_for(each.target) for each in contract.targets)]
-    meshes = [_sizes(each) for each in sections if each is not None]
+    meshes = [dict(each.axes) for each in sections if each is not None]
     both = evidence.parameters, evidence.checkpoint.arrays
     saved = next(filter(None, ([dict(each.placed.mesh) for each in of.values() if each.placed] for of in both)), [])
     if not meshes or not saved:
@@ -134,10 +134,6 @@ def _known(leaf: Leaf, axes: Sequence[object]) -> Placed | None:
 def _found(placed: Placed, axes: Sequence[object]) -> Spec:
     spec = normal(placed.spec, dict(placed.mesh)) or ()
     return (*spec, *((),) * (len(axes) - len(spec)))
-
-
-def _sizes(mesh: MeshSection) -> dict[str, int]:
-    return dict(mesh.axes)
 
 
 def _split(mesh: dict[str, int]) -> dict[str, int]:

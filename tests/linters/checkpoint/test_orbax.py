@@ -234,7 +234,7 @@ def test_a_chunk_outside_of_the_grid(
 
 
 def test_arrays_of_numpy_in_another_order_are_saved_as_all_are(made: Path) -> None:
-    """`>f4` and the order F: neither is how it lies in the checkpoint, so that one where it does was not made by Orbax."""
+    """`>f4` and the order F: a checkpoint where an array lies so was not made by Orbax."""
     assert {leaf.dtype for leaf in read_checkpoint(made / "turned").arrays.values()} == {"float32"}
     assert said(made / "turned") == []
 

@@ -13,6 +13,7 @@ from math import prod
 from typing import Any, NoReturn
 
 from .coding import BLOSC, LEVELS, extents, is_whole
+from .described import Coding
 from .folder import Folder
 from .metadata import quoted, wrong
 
@@ -22,18 +23,6 @@ _MOST_BLOCK = ((1 << 31) - 1 - 4 * 255) // 3
 """Bytes in a block of Blosc: its header's BLOSC_MAX_BLOCKSIZE."""
 _DEEPEST = 16
 """Shards within shards; nobody writes two."""
-
-
-@dataclass(frozen=True, slots=True)
-class Coding:
-    """How a chunk lies on disk: as it is, behind one compressor, or in parts with an index at the end."""
-
-    raw: bool = False
-    compressor: str | None = None
-    inner: int = 0
-    """Parts, where the index can be read; 0 where there is none."""
-    unusual: str = ""
-    """An order of bytes or elements that readers know and Orbax never writes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,8 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int], *, single: b
         )
         if array is not None:
             found += reader.holes(path, array, arrays[name])
-            if array.unusual:
-                unusual.append((reader.file(name), array.unusual))
+            if array.coding.unusual:
+                unusual.append((reader.file(name), array.coding.unusual))
         elif not holes:
             found.append(Hole("absent", path, "no array is stored", f"{start}{name}"))
     faults += faults_of_entries(f"{start}{METADATA}", metadata)
@@ -199,7 +199,7 @@ class _Reader:
         if missing and first is not None:
             what = f"{missing:,} of {missing + len(stored):,} chunks are not stored (first: {first})"
             # Chunks that hold only the fill value need not be stored, unless the tree says that they are.
-            found.append(Hole("absent" if self.dense or array.dense else "unstored", leaf, what, self.start))
+            found.append(Hole("absent" if self.dense or array.told.dense else "unstored", leaf, what, self.start))
         outside = array.outside(stored)
         if outside:
             grid = " x ".join(map(str, array.grid)) or "1"
@@ -213,16 +213,16 @@ class _Reader:
         return found
 
     def _short(self, array: ZarrArray, extent: Extent) -> str | None:
-        if array.raw_bytes is not None and extent.length != array.raw_bytes:
-            return f"{extent.length:,} B are stored, {array.raw_bytes:,} are needed"
+        most, coding = array.chunk_bytes, array.coding
+        if coding.raw and most is not None and extent.length != most:
+            return f"{extent.length:,} B are stored, {most:,} are needed"
         if extent.length == 0:
             return "0 B are stored"
-        if array.inner:
-            return index_cut(extent, array.inner, self.folder)
-        most = array.decoded_bytes
-        if array.compressor is not None and most is not None and extent.length > most + most // 50 + _OVERHEAD:
+        if coding.inner:
+            return index_cut(extent, coding.inner, self.folder)
+        if coding.compressor is not None and most is not None and extent.length > most + most // 50 + _OVERHEAD:
             return f"{extent.length:,} B are stored, more than any compressor makes of {most:,}"
-        frame = _FRAMES.get(array.compressor or "")
+        frame = _FRAMES.get(coding.compressor or "")
         if frame is None:
             return None
-        return frame(partial(extent.part, self.folder), extent.length, array.decoded_bytes)
+        return frame(partial(extent.part, self.folder), extent.length, most)

@@ -9,24 +9,16 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NoReturn
 
-from .coding import compressor_of, extents, fill_of, no_filters
+from . import zarr2, zarr3
+from .coding import extents
+from .described import Coding, Described
 from .folder import Folder
 from .metadata import parse, quoted, wrong
 from .stored import Extent
-from .zarr3 import described
 
 NAMES = {2: ".zarray", 3: "zarr.json"}
-_REQUIRED = {
-    2: ("shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters"),
-    3: ("node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"),
-}
-"""Keys that an array has by the specification, beside `zarr_format`."""
-_V2 = re.compile(r"[<>](?P<kind>b(?=1$)|[iu](?=[1248]$)|f(?=[248]$)|c(?=(?:8|16)$))(?P<size>\d+)|\|(?P<letter>[biu])1")
-_V2_NAME = re.compile(r"bfloat16|int[24]|float[468]_[a-z0-9]+")
-"""What TensorStore opens beside numpy's names."""
-_LETTERS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+_READERS = {2: (zarr2.described, zarr2.REQUIRED), 3: (zarr3.described, zarr3.REQUIRED)}
 _NOTHING = (1 << 64) - 1
 """What an index says of a part that is not stored."""
 _MOST_PARTS = 1 << 16
@@ -35,33 +27,32 @@ _INDEX = re.compile(r"0|[1-9]\d{0,18}")
 
 @dataclass(frozen=True, slots=True)
 class ZarrArray:
-    """One array. `raw_bytes` is what each chunk takes on disk, None where it is compressed."""
+    """One array by its shape and what is said of it."""
 
     shape: tuple[int, ...]
-    dtype: str
-    chunks: tuple[int, ...]
-    separator: str
-    prefix: tuple[str, ...]
-    """What the keys of chunks begin with."""
-    raw_bytes: int | None
-    compressor: str | None = None
-    dense: bool = False
-    """Whether chunks that hold only the fill value are stored too: there is none to compare with."""
-    decoded_bytes: int | None = None
-    """What each chunk takes once it is decompressed; None where the metadata does not tell."""
-    inner: int = 0
-    """Parts in each chunk, where an index at its end says where they lie; 0 where there is none."""
-    unusual: str = ""
-    """An order of bytes or elements that readers know and Orbax never writes."""
+    told: Described
+
+    @property
+    def dtype(self) -> str:
+        return self.told.dtype
+
+    @property
+    def coding(self) -> Coding:
+        return self.told.coding
+
+    @property
+    def chunk_bytes(self) -> int | None:
+        """What each chunk takes before it is compressed; None where the metadata does not tell."""
+        return prod(self.told.chunks) * self.told.item if self.told.item is not None else None
 
     @property
     def grid(self) -> tuple[int, ...]:
         """Chunks along each dimension."""
-        return tuple(-(-size // chunk) for size, chunk in zip(self.shape, self.chunks, strict=True))
+        return tuple(-(-size // chunk) for size, chunk in zip(self.shape, self.told.chunks, strict=True))
 
     def key(self, index: tuple[int, ...]) -> str:
         """What the chunk at a place of the grid is called."""
-        return self.separator.join((*self.prefix, *map(str, index))) or "0"
+        return self.told.separator.join((*self.told.prefix, *map(str, index))) or "0"
 
     def absent(self, stored: Collection[str]) -> tuple[int, str | None]:
         """How many chunks of the grid are not among the stored ones, and the first of them."""
@@ -85,9 +76,9 @@ class ZarrArray:
         return tuple(reversed(place))
 
     def _in_grid(self, key: str) -> bool:
-        parts = key.split(self.separator)
-        if self.prefix:
-            if parts[0] != self.prefix[0]:
+        parts = key.split(self.told.separator)
+        if self.told.prefix:
+            if parts[0] != self.told.prefix[0]:
                 return False
             parts = parts[1:]
         elif not self.shape:
@@ -102,39 +93,15 @@ def read_zarr(folder: Folder, path: str, text: bytes, version: int) -> ZarrArray
     data = parse(folder, path, text)
     if isinstance(data.get("zarr_format"), bool) or data.get("zarr_format") != version:
         wrong(folder, path, f"`zarr_format` is {quoted(data.get('zarr_format'))}, not {version}")
-    absent = [key for key in _REQUIRED[version] if key not in data]
+    described, required = _READERS[version]
+    absent = [key for key in required if key not in data]
     if absent:
         wrong(folder, path, f"has no `{absent[0]}`, without which no reader opens it")
-    shape = extents(folder, path, "shape", data.get("shape"))
-    if version == 2:
-        dtype, item = _v2_dtype(folder, path, data.get("dtype"))
-        chunks = extents(folder, path, "chunks", data.get("chunks"))
-        separator = data.get("dimension_separator", ".")
-        compressor = compressor_of(folder, path, data["compressor"])
-        no_filters(folder, path, data["filters"])
-        fill_of(folder, path, data["fill_value"], dtype, item)
-        if data["order"] not in ("C", "F"):
-            wrong(folder, path, f"`order` is {quoted(data['order'])}, not C or F")
-        raw, known = compressor is None, True
-        inner, dense = 0, data.get("fill_value") is None
-        unusual = ""
-        if str(data["dtype"]).startswith(">") and item != 1:
-            unusual = f"`dtype` {data['dtype']}"
-        elif data["order"] == "F" and sum(size > 1 for size in chunks) > 1:
-            unusual = "`order` F"
-        prefix: tuple[str, ...] = ()
-    else:
-        told = described(folder, path, data, shape)
-        dtype, item, chunks, separator, prefix = told.dtype, told.item, told.chunks, told.separator, told.prefix
-        compressor, raw, known = told.coding.compressor, told.coding.raw, told.coding.compressor is not None
-        inner, dense, unusual = told.coding.inner, False, told.coding.unusual
-    if len(chunks) != len(shape) or 0 in chunks:
-        wrong(folder, path, f"chunks of {list(chunks)} cannot cut an array of {list(shape)}")
-    if separator not in (".", "/"):
-        wrong(folder, path, f"the separator of chunks is {quoted(separator)}, not `.` or `/`")
-    raw_bytes = prod(chunks) * item if raw and item is not None else None
-    decoded = prod(chunks) * item if known and item is not None else None
-    return ZarrArray(shape, dtype, chunks, separator, prefix, raw_bytes, compressor, dense, decoded, inner, unusual)
+    shape = extents(folder, path, "shape", data["shape"])
+    told = described(folder, path, data, shape)
+    if told.separator not in (".", "/"):
+        wrong(folder, path, f"the separator of chunks is {quoted(told.separator)}, not `.` or `/`")
+    return ZarrArray(shape, told)
 
 
 def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:
@@ -154,21 +121,3 @@ def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:
         if offset + size > data and (offset, size) != (_NOTHING, _NOTHING):
             return "its index, the last of its bytes, places parts behind its end"
     return None
-
-
-def _v2_dtype(folder: Folder, path: str, value: Any) -> tuple[str, int | None]:
-    if isinstance(value, str):
-        if value.lstrip("|<>=").startswith("O"):
-            objects(folder, path)
-        match = _V2.fullmatch(value)
-        if match is not None:
-            letter, item = match["kind"] or match["letter"], int(match["size"] or 1)
-            return "bool" if letter == "b" else f"{_LETTERS[letter]}{8 * item}", item
-        if _V2_NAME.fullmatch(value):
-            return value, 2 if value == "bfloat16" else 1 if value.startswith("float8_") else None
-    wrong(folder, path, f"`dtype` is {quoted(value)}, not a dtype of numbers that Orbax reads")
-
-
-def objects(folder: Folder, path: str) -> NoReturn:
-    """Raises the error on an array of Python objects."""
-    raise folder.refused(path, "is an array of Python objects, which are not read", "save numbers; objects run code")

@@ -6,12 +6,12 @@ https://zarr-specs.readthedocs.io/en/latest/v3/core/index.html
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from .codecs import Coding, coding_of
-from .coding import extents, is_whole
+from .codecs import coding_of
+from .coding import chunks_of, fill_of
+from .described import Described
 from .folder import Folder
 from .metadata import quoted, wrong
 
@@ -22,26 +22,13 @@ _BITS = {
     **{f"float8_{kind}": 8 for kind in ("e3m4", "e4m3fn", "e4m3fnuz", "e4m3b11fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")},
 }
 """The dtypes of numbers that TensorStore's driver has, each with the bits of an element."""
-_KNOWN = (
-    *("zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"),
-    *("attributes", "dimension_names", "storage_transformers"),
-)
+REQUIRED = ("node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
+"""Keys that an array has by the specification, beside `zarr_format`."""
+_KNOWN = (*REQUIRED, "zarr_format", "attributes", "dimension_names", "storage_transformers")
 _WORDS = ("NaN", "Infinity", "-Infinity")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
 _MOST = 1 << 62
 """Elements along one dimension."""
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """`item` is the bytes of an element, None where several share one; `prefix` what keys of chunks begin with."""
-
-    dtype: str
-    item: int | None
-    chunks: tuple[int, ...]
-    separator: str
-    prefix: tuple[str, ...]
-    coding: Coding
 
 
 def described(folder: Folder, path: str, data: dict[str, Any], shape: tuple[int, ...]) -> Described:
@@ -54,12 +41,10 @@ def described(folder: Folder, path: str, data: dict[str, Any], shape: tuple[int,
     bits = _BITS.get(dtype) if isinstance(dtype, str) else None
     if bits is None:
         wrong(folder, path, f"`data_type` is {quoted(dtype)}, not a dtype of numbers that Orbax reads")
-    if not _fills(data["fill_value"], dtype, bits):
-        wrong(folder, path, f"`fill_value` is {quoted(data['fill_value'])}, which is no {dtype}")
+    part = bits // 2 if dtype.startswith("complex") else bits
+    fill_of(folder, path, data["fill_value"], dtype, bits, lambda value: _real(value, part))
     grid = _part(folder, path, data, "chunk_grid", {"regular": ("chunk_shape",)})
-    chunks = extents(folder, path, "chunk_shape", grid.get("chunk_shape"))
-    if len(chunks) != len(shape) or 0 in chunks:
-        wrong(folder, path, f"chunks of {list(chunks)} cannot cut an array of {list(shape)}")
+    chunks = chunks_of(folder, path, "chunk_shape", grid.get("chunk_shape"), shape)
     width = max(1, bits // 8)
     if prod(chunks) * width >= 1 << 63:
         wrong(folder, path, f"chunks of {list(chunks)} are larger than any that can be read")
@@ -102,17 +87,6 @@ def _rest(folder: Folder, path: str, data: dict[str, Any], rank: int) -> None:
         if key not in _KNOWN and not passed:
             said = f"has `{key}`, which Orbax does not know and which does not say `must_understand: false`"
             wrong(folder, path, said)
-
-
-def _fills(value: Any, dtype: str, bits: int) -> bool:
-    if dtype == "bool":
-        return isinstance(value, bool)
-    if dtype.startswith("complex"):
-        return isinstance(value, list) and len(value) == 2 and all(_real(part, bits // 2) for part in value)
-    if dtype.startswith(("int", "uint")):
-        least, most = (0, (1 << bits) - 1) if dtype.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
-        return is_whole(value) and least <= value <= most
-    return _real(value, bits)
 
 
 def _real(value: Any, bits: int) -> bool:

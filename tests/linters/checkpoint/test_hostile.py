@@ -220,7 +220,7 @@ def test_an_order_that_orbax_never_writes(change: dict[str, Any], said: str | No
     whole = {**ZARR3, "shape": [4, 6], "chunk_grid": grid} if version == 3 else {**ZARR, "shape": [4, 6]}
     data = (whole if version == 3 else {**whole, "chunks": [4, 6]}) | change
     array = read_zarr(Folder(Path("."), "step"), "a", json.dumps(data).encode(), version)
-    assert array.unusual == (said or "")
+    assert array.coding.unusual == (said or "")
 
 
 def test_an_order_that_orbax_never_writes_is_a_warning(saved: Path) -> None:

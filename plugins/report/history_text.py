@@ -12,7 +12,7 @@ from ..pipeline.record.history import Compared, Listed, first_metric
 from ..pipeline.record.index import Row
 from .columns import Columns
 from .printable import one_line, plural
-from .record_text import number, short, value
+from .record_text import number, short, values
 from .text import to_text
 
 WIDE, NARROW = 110, 78
@@ -65,8 +65,8 @@ def compared(found: Compared, width: int, color: bool = False) -> str:
         table.add_column(short(record.digest), overflow="fold")
     table.add_row("made (UTC)", *(record.created[:16].replace("T", " ") for record in found.records))
     table.add_row("name", *(one_line(record.name) for record in found.records))
-    for key, values in found.config[:_SHOWN]:
-        table.add_row(one_line(key), *map(value, values))
+    for key, configured in found.config[:_SHOWN]:
+        table.add_row(one_line(key), *values(configured))
     parts: list[RenderableType] = ["", table]
     if found.figures:
         figures = Columns()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ...contracts.model import format_bytes
-from ...contracts.record import SUFFIX, Metric, Record, digest_in
+from ...contracts.record import SUFFIX, Metric, Record, canonical, digest_in
 from ...linters.cut import in_a_line
-from ..pipeline.record.diff import FIGURES, Difference, RecordDiff
+from ..pipeline.record.diff import FIGURES, RecordDiff
 from .columns import Columns
 from .printable import many_lines, one_line, plural
 from .text import to_text
@@ -22,6 +22,7 @@ LONGEST = 400
 """Characters of one value that are shown."""
 SHOWN = 200
 _DIGEST = 12
+_BEFORE = 20
 _FAMILIAR = ("jax", "jaxlib", "libtpu", "flax", "optax", "orbax-checkpoint", "grain", "numpy")
 
 
@@ -48,7 +49,9 @@ def compared(diff: RecordDiff, width: int, color: bool = False) -> str:
     for heading in ("kind", "what", "before", "after"):
         table.add_column(heading, overflow="fold")
     for each in diff.differences[:SHOWN]:
-        table.add_row(each.kind, one_line(each.what), value(each.before, each.kind), _after(each))
+        before, after = values((each.before, each.after), each.kind)
+        change = "" if each.change is None else f" ({100 * each.change:+.2f} %)"
+        table.add_row(each.kind, one_line(each.what), before, f"{after}{change}")
     parts: list[RenderableType] = ["", table] if diff.differences else []
     left = len(diff.differences) - SHOWN
     parts += [Text(f"and {left:,} more: --format json has all", style="dim")] if left > 0 else []
@@ -89,21 +92,33 @@ def named(path: str) -> str:
     return one_line(path if digest is None else f"record {short(digest)} of {name}")
 
 
-def value(found: Any, kind: str = "") -> str:
-    """One value on one line; of a digest its beginning."""
+def values(found: Sequence[Any], kind: str = "") -> list[str]:
+    """Each value on one line; where some that differ would look alike, as they are written down."""
+    texts = [_cut(_value(each, kind)) for each in found]
+    written = [canonical(each) for each in found]
+    if len(set(texts)) == len(set(written)):
+        return texts
+    # Long texts may begin alike: what is shown begins a little before they differ.
+    alike = next((at for at, each in enumerate(zip(*written, strict=False)) if len(set(each)) > 1), 0)
+    start = max(0, alike - _BEFORE) if max(map(len, written)) > LONGEST else 0
+    return ["-" if each is None else _cut(text, start) for each, text in zip(found, written, strict=True)]
+
+
+def _cut(text: str, start: int = 0) -> str:
+    end = start + LONGEST
+    return f"{'...' if start else ''}{text[start:end]}{'...' if len(text) > end else ''}"
+
+
+def _value(found: Any, kind: str) -> str:
+    """One value; of a digest its beginning."""
     if found is None:
         return "-"
-    if isinstance(found, float):
+    if isinstance(found, float) and kind == "metric":
         return number(found)
-    text = one_line(str(found))
+    text = one_line(found) if isinstance(found, str) else canonical(found)
     if kind in ("program", "data", "checkpoint", "file", "source") and len(text.removeprefix("sha256:")) in (40, 64):
         return short(text)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
-def _after(each: Difference) -> str:
-    said = value(each.after, each.kind)
-    return said if each.change is None else f"{said} ({100 * each.change:+.2f} %)"
+    return text
 
 
 def _rows(record: Record, path: str) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ....contracts.record import Metric, Record, flat
+from ....contracts.record import Metric, Record, VerdictState, canonical, flat
 
 KINDS = (
     "config",
@@ -32,7 +32,7 @@ _TOP = ("contract", "name", "deviations", "targets")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference; None: not there."""
+    """One difference; None: not there. What a configuration says is null is the word `null`."""
 
     kind: str
     what: str
@@ -93,10 +93,20 @@ def record_diff(a: str, b: str, one: Record, other: Record) -> RecordDiff:
 
 
 def _config(one: Record, other: Record) -> Iterator[Difference]:
-    found = list(_between("config", flat(one.config), flat(other.config)))
+    found = list(_between("config", *(said(each.config) for each in (one, other))))
     yield from sorted(found, key=lambda each: each.what.split(".")[0].split("[")[0] in _TOP)
     if not found and _file(one) != _file(other):
         yield Difference("file", one.contract.path, _file(one), _file(other))
+
+
+def said(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Every value of a configuration by its key; null as a word, since a key that is not there has none."""
+    return {key: "null" if value is None else value for key, value in flat(config).items()}
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two values are the same in a record: `1`, `1.0` and `true` are three."""
+    return canonical(one) == canonical(other)
 
 
 def _file(record: Record) -> str | None:
@@ -106,11 +116,11 @@ def _file(record: Record) -> str | None:
 
 def _run(one: Record, other: Record) -> Iterator[Difference]:
     programs = [
-        {f"{p.step} on {p.target}{f' ({p.level})' if p.level else ''}": p.sha256 for p in each.programs}
+        _named((f"{p.step} on {p.target}{f' ({p.level})' if p.level else ''}", p.sha256) for p in each.programs)
         for each in (one, other)
     ]
     yield from _between("program", *programs)
-    for name in ("commit", "dirty", "dirty_digest"):
+    for name in ("commit", "dirty", "dirty_digest", "undigested"):
         before, after = getattr(one.source, name), getattr(other.source, name)
         if before != after:
             yield Difference("source", name.replace("_", " "), before, after)
@@ -137,10 +147,12 @@ def _environment(one: Record, other: Record) -> Iterator[Difference]:
     names = [{"python": each.environment.python} | each.environment.packages for each in (one, other)]
     found = list(_between("version", *names))
     yield from sorted(found, key=lambda each: _FIRST.index(each.what) if each.what in _FIRST else len(_FIRST))
-    flags = [{d.target: " ".join(d.xla_flags) for d in each.devices} for each in (one, other)]
+    flags = [_named((d.target, " ".join(d.xla_flags)) for d in each.devices) for each in (one, other)]
     shared = flags[0].keys() & flags[1].keys()
-    yield from _between("flags", *({name: said[name] for name in said if name in shared} for said in flags))
-    devices = [{d.target: _device(d.devices, d.kind, d.mesh, d.effort) for d in each.devices} for each in (one, other)]
+    yield from _between("flags", *({name: each[name] for name in each if name in shared} for each in flags))
+    devices = [
+        _named((d.target, _device(d.devices, d.kind, d.mesh, d.effort)) for d in each.devices) for each in (one, other)
+    ]
     yield from _between("devices", *devices)
     if one.environment.platform != other.environment.platform:
         yield Difference("devices", "platform", one.environment.platform, other.environment.platform)
@@ -152,16 +164,48 @@ def _device(count: int, kind: str, mesh: Mapping[str, int] | None, effort: str |
 
 
 def _results(one: Record, other: Record) -> Iterator[Difference]:
-    verdicts = [{f"{v.verb} {' '.join(v.targets)}".strip(): v.verdict for v in each.verdicts} for each in (one, other)]
-    yield from _between("verdict", *verdicts)
+    for what in (_verdict, _findings):
+        verdicts = [_named(map(what, each.verdicts)) for each in (one, other)]
+        yield from _between("verdict", *verdicts)
     metrics = [[pair for name, metric in each.metrics.items() for pair in told(name, metric)] for each in (one, other)]
     yield from _between("metric", *map(dict, metrics))
-    for name in ("kind", "tool", "conclusion"):
-        before, after = getattr(one, name), getattr(other, name)
-        if before != after:
-            yield Difference("other", name, before, after)
-    if one.author != other.author:
-        yield Difference("other", "author", *(each.author.name if each.author else None for each in (one, other)))
+    both = [name for name in one.metrics if name in other.metrics]
+    for figure in ("count", "not_finite"):
+        what = {"count": "values", "not_finite": "not finite"}[figure]
+        counts = [{f"{name} {what}": getattr(each.metrics[name], figure) for name in both} for each in (one, other)]
+        yield from _between("metric", *counts)
+    yield from _between("other", *map(_others, (one, other)))
+
+
+def _verdict(verdict: VerdictState) -> tuple[str, str]:
+    return f"{verdict.verb} {' '.join(verdict.targets)}".strip(), verdict.verdict
+
+
+def _findings(verdict: VerdictState) -> tuple[str, str | None]:
+    return f"{_verdict(verdict)[0]} findings", ", ".join(sorted(verdict.findings)) or None
+
+
+def _others(record: Record) -> dict[str, str | None]:
+    author = record.author
+    address = f" <{author.email}>" if author is not None and author.email else ""
+    return {
+        "contract": record.contract.path,
+        "kind": record.kind,
+        "tool": record.tool,
+        "conclusion": record.conclusion,
+        "author": f"{author.name}{address}" if author is not None else None,
+    }
+
+
+def _named(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Values by name; of several that are called alike the second is `name (2)`."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        number = 1
+        while (told := f"{name} ({number})" if number > 1 else name) in found:
+            number += 1
+        found[told] = value
+    return found
 
 
 def told(name: str, metric: Metric) -> Iterable[tuple[str, float]]:
@@ -175,5 +219,5 @@ def told(name: str, metric: Metric) -> Iterable[tuple[str, float]]:
 
 def _between(kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
     for name in [*before, *(name for name in after if name not in before)]:
-        if before.get(name) != after.get(name):
+        if not alike(before.get(name), after.get(name)):
             yield Difference(kind, name, before.get(name), after.get(name))

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from ....contracts.errors import ContractLintError
-from ....contracts.record import Metric, Record, digest_in, flat
+from ....contracts.record import Metric, Record, digest_in
 from ....contracts.record_file import parse_record
 from ....linters.record.evidence import RecordEvidence
 from ....linters.record.judge import judge_record
 from ....runtime.cache_places import cache_places
-from .diff import FIGURES, told
+from .diff import FIGURES, alike, said, told
 from .index import History, Row, row_of
 from .place import RECORDS, find, listed, read_record, record_data, shown_path
 
@@ -90,14 +90,14 @@ def _row(path: Path, digest: str, known: Row | None) -> Row:
 def compare(named: Sequence[str], cache_dir: str | os.PathLike[str] | None = None) -> Compared:
     """These records beside each other. Raises ContractLintError for one that cannot be read."""
     records = tuple(read_record(find(each, cache_dir)) for each in named)
-    configs = [flat(record.config) for record in records]
+    configs = [said(record.config) for record in records]
     keys = [key for key in dict.fromkeys(key for each in configs for key in each)]
     differing = [(key, tuple(each.get(key) for each in configs)) for key in keys]
     figures = [dict(pair for name, metric in each.metrics.items() for pair in told(name, metric)) for each in records]
     names = sorted({name for each in figures for name in each}, key=_order)
     return Compared(
         records,
-        tuple((key, values) for key, values in differing if any(value != values[0] for value in values)),
+        tuple((key, values) for key, values in differing if not all(alike(value, values[0]) for value in values)),
         tuple((name, tuple(each.get(name) for each in figures)) for name in names),
     )
 

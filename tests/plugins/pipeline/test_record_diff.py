@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from contract_lint.contracts.record import (
     CheckpointState,
     DataState,
@@ -17,6 +18,7 @@ from contract_lint.contracts.record import (
     VerdictState,
 )
 from contract_lint.plugins.pipeline.record.diff import record_diff
+from contract_lint.plugins.report.record_text import compared, values
 
 from ...linters.record.small_record import CONFIG, small
 
@@ -72,3 +74,72 @@ def test_a_contract_that_says_the_same_in_another_text_is_a_file() -> None:
     one, other = (record(1, files=[file]) for file in files)
     (found,) = record_diff("a", "b", one, other).differences
     assert (found.kind, found.what) == ("file", "c.contract.yaml")
+
+
+DEEP: dict[str, Any] = {"n": {"a": [{"b": 1}, {"b": True}]}, "e": {}, "null": None}
+# What one of two configurations says otherwise, and the one key that is told with how both are shown.
+ONE_KEY: list[tuple[dict[str, Any], str]] = [
+    ({"n": {"a": [{"b": 2}, {"b": True}]}}, "config n.a[0].b 1 2"),
+    ({"n": {"a": [{"b": 1.0}, {"b": True}]}}, "config n.a[0].b 1 1.0"),
+    ({"n": {"a": [{"b": 1.00000001}, {"b": True}]}}, "config n.a[0].b 1 1.00000001"),
+    ({"n": {"a": [{"b": "1"}, {"b": True}]}}, 'config n.a[0].b 1 "1"'),
+    ({"n": {"a": [{"b": 1}, {"b": 1}]}}, "config n.a[1].b true 1"),
+    ({"n": {"a": [{"b": 1}, {"b": True}, None]}}, "config n.a[2] - null"),
+    ({"n": {"a": [{"b": 1}]}}, "config n.a[1].b true -"),
+    ({"e": []}, "config e {} []"),
+    ({"null": 0}, "config null null 0"),
+    ({"more": None}, "config more - null"),
+    ({"more": {"f": "x"}}, "config more.f - x"),
+]
+
+
+@pytest.mark.parametrize(("changes", "row"), ONE_KEY)
+def test_one_key_that_differs_is_told_however_it_does(changes: dict[str, Any], row: str) -> None:
+    whole = record(1).config | {"step": DEEP}
+    one, other = (record(1, config=each) for each in (whole, whole | {"step": DEEP | changes}))
+    kind, key, *sides = row.split()
+    lines = compared(record_diff("a", "b", one, other), 80).splitlines()
+    assert [line.split() for line in lines[4:]] == [[kind, f"step.{key}", *sides]], lines
+    assert record_diff("a", "b", one, one).differences == ()
+
+
+def test_values_that_differ_never_look_alike() -> None:
+    long = "x" * 1000
+    for pair in ((0.1234561, 0.1234562), (long + "a", long + "b"), ("a\nb", "a b"), ("1" * 64, "1" * 63 + "2")):
+        for kind in ("metric", "config", "file", "other"):
+            one, other = values(pair, kind)
+            assert one != other and max(len(one), len(other)) < 500 and "\n" not in one + other
+    assert values((2.0, 2.5), "metric") == ["2", "2.5"] and values(("a" * 64, "b" * 64), "file") == ["a" * 12, "b" * 12]
+
+
+RUNS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    ({"metrics": {"loss": Metric(count=2, last=1)}}, {"metrics": {"loss": Metric(count=3, last=1)}}, "loss values"),
+    (
+        {"metrics": {"loss": Metric(count=2, last=1)}},
+        {"metrics": {"loss": Metric(count=2, last=1, not_finite=1)}},
+        "loss not finite",
+    ),
+    (
+        {"verdicts": [VerdictState(verb="verify", verdict="fail", headline="x", findings=["SHD204 1"])]},
+        {"verdicts": [VerdictState(verb="verify", verdict="fail", headline="x", findings=["SHD205 1"])]},
+        "verify findings",
+    ),
+    (
+        {"verdicts": [VerdictState(verb="check", verdict=each, headline="x") for each in ("pass", "fail")]},
+        {"verdicts": [VerdictState(verb="check", verdict=each, headline="x") for each in ("fail", "fail")]},
+        "check",
+    ),
+    (
+        {"devices": [DeviceState(target="cpu:8", devices=8, kind=each) for each in "ab"]},
+        {"devices": [DeviceState(target="cpu:8", devices=8, kind=each) for each in "ac"]},
+        "cpu:8 (2)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "what"), RUNS)
+def test_what_is_called_alike_or_has_the_same_last_value_is_told_too(
+    before: dict[str, Any], after: dict[str, Any], what: str
+) -> None:
+    (found,) = record_diff("a", "b", record(1, **before), record(1, **after)).differences
+    assert found.what == what

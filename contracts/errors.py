@@ -19,7 +19,7 @@ class ContractLintError(Exception):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        place = f"{self.location}: " if self.location else ""
+        place = f"{' '.join(str(self.location).splitlines())}: " if self.location else ""
         advice = f"\n  help: {self.help}" if self.help else ""
         return f"{place}{self.message}{advice}"
 

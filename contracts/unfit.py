@@ -13,6 +13,7 @@ from .yaml_nodes import resolve_scalar
 
 _EXPECTED = {
     "string_type": "text",
+    "string_unicode": "text in which every character is whole",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
     "int_parsing_size": "a whole number",

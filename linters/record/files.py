@@ -133,7 +133,11 @@ def _opened(root: Path, path: str) -> int | None:
     """A descriptor of a regular file below `root`."""
     reason = bad_name(path)
     if reason is not None:
-        raise ContractLintError(f"its path {reason}", _place(root, path), "nothing outside the folder is opened")
+        raise ContractLintError(
+            f"its path {reason}",
+            _place(root, path),
+            "a record names files below its folder, by names that can be shown",
+        )
     *folders, name = path.split("/")
     at = _folder(root, folders, path)
     if at is None:

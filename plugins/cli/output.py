@@ -93,8 +93,10 @@ def write(text: str, output: str | None) -> None:
 
 def note(line: str | None) -> None:
     """One line beside the report, on standard error."""
+    from ..report.printable import one_line
+
     if line is not None:
-        click.echo(folded(f"contract-lint: {line}", "  "), err=True)
+        click.echo(folded(f"contract-lint: {one_line(line)}", "  "), err=True)
 
 
 def terminal() -> tuple[int | None, bool]:

@@ -37,7 +37,7 @@ def _properties(finding: Finding, name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     place = finding.location
     if place is not None and place.path:
-        found["file"] = in_repository(place.path)
+        found["file"] = one_line(in_repository(place.path))
         if place.line is not None and place.cell is None:
             found["line"] = str(place.line)
             if place.end_line is not None:

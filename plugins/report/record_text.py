@@ -68,7 +68,7 @@ def metrics_table(metrics: dict[str, Metric]) -> Table:
         figures = FIGURES if metric.count > 1 else FIGURES[:1]
         odd = f" +{metric.not_finite:,} not finite" if metric.not_finite else ""
         cells = [number(getattr(metric, each)) if each in figures else "" for each in FIGURES]
-        table.add_row(one_line(name), f"{metric.count - metric.not_finite:,}{odd}", *cells)
+        table.add_row(_cut(one_line(name)), f"{metric.count - metric.not_finite:,}{odd}", *cells)
     return table
 
 

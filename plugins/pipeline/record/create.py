@@ -13,10 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import ValidationError
+
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
 from ....contracts.load import LoadedContract, load_contract
 from ....contracts.record import Author, Environment, Metric, Record
+from ....contracts.unfit import unfit
 from ....hlo_tools.capture import Capture, read_capture
 from ....runtime.cache import installed_versions
 from ....runtime.contract import project_root
@@ -198,4 +201,7 @@ def _author(given: str | None, folder: Path) -> Author | None:
     match = _AUTHOR.fullmatch(given.strip()[:500])
     if match is None:
         raise ContractLintError(f"--author {given[:80]!r} is not `Name <address>`")
-    return Author(name=match["name"], email=match["email"])
+    try:
+        return Author(name=match["name"], email=match["email"])
+    except ValidationError as error:
+        raise ContractLintError(f"--author: {unfit(error)}") from None

@@ -166,6 +166,12 @@ class History:
             raise self._broken(error) from error
 
     def _broken(self, error: Exception) -> ContractLintError:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code == sqlite3.SQLITE_CANTOPEN:
+            return ContractLintError(f"cannot be used ({error})", self._place, "name a file that can be made with --db")
+        if code == sqlite3.SQLITE_NOTADB:
+            help = "name another file with --db; if it was the index, remove it: it is made again from the records"
+            return ContractLintError(f"is no history of records ({error})", self._place, help)
         if isinstance(error, sqlite3.OperationalError):  # locked, not writable, no room: nothing is wrong with it
             help = "another command may be at work on it; --db names another file"
             return ContractLintError(f"cannot be used now ({error})", self._place, help)

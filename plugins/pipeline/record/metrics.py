@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -21,6 +22,8 @@ _NAMED = 4
 _STEP = "step"
 _COUNTERS = frozenset((_STEP, "time", "timestamp", "epoch"))
 """Keys that say where a line belongs, not what was measured."""
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair: JSON can escape one, no text can hold it."""
 _WORDS = {"nan": math.nan, "inf": math.inf, "infinity": math.inf, "-inf": -math.inf, "-infinity": -math.inf}
 Tell = Callable[[str], None]
 
@@ -43,7 +46,10 @@ def read_metrics(data: bytes, shown: str, tell: Tell = lambda _: None) -> dict[s
     steps = _Steps()
     for line, row in rows if rows is not None else _lines(text, shown):
         steps.see(line, row.get(_STEP))
-        found.add(row)
+        twice = found.add(row)
+        if twice is not None:
+            said = f"the name `{twice[:80]}` stands twice in one row: with a dot, and nested"
+            raise ContractLintError(said, Location(shown, line), "one of the two is lost: give it another name")
     for said in (*steps.said(shown), *found.said(shown)):
         tell(said)
     return found.metrics(shown)
@@ -65,14 +71,20 @@ class _Columns:
         self._odd: dict[str, tuple[str, int]] = {}
         self._beyond: set[str] = set()
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: Mapping[str, Any]) -> str | None:
+        """Take a row in; the name of which it has two numbers, where there is one."""
+        seen: set[str] = set()
         for name, value in _leaves(row, ""):
+            if name in seen:
+                return name
+            seen.add(name)
             if isinstance(value, str):
                 self._odd[name] = (value, self._odd.get(name, ("", 0))[1] + 1)
             elif name in self._values or len(self._values) < MOST_NAMES:
                 self._values.setdefault(name, []).append(value)
             elif len(self._beyond) < MOST_NAMES:
                 self._beyond.add(name)
+        return None
 
     def metrics(self, source: str | None) -> dict[str, Metric]:
         return {name: summarised(found, source) for name, found in sorted(self._values.items())}
@@ -167,6 +179,9 @@ def _leaves(row: Mapping[str, Any], above: str, depth: int = 0) -> Iterator[tupl
     """Each name with its number, or the word for what it is instead."""
     for name, value in row.items():
         path = f"{above}.{name}" if above else str(name)
+        if _HALF.search(path):
+            yield path.encode("ascii", "backslashreplace").decode(), "with half a character in its name"
+            continue
         if isinstance(value, dict):
             if depth < _DEEPEST:
                 yield from _leaves(value, path, depth + 1)

@@ -77,6 +77,9 @@ def test_the_index_follows_the_files(cli: Run, project: Path) -> None:
     index.write_text("no database, and longer than a header of one would be")
     done = cli("history")
     assert done.returncode == 2 and ".contract-lint/history.sqlite: is no history of records" in done.stderr
+    assert "name another file with --db; if it was the index, remove it" in done.stderr
+    done = cli("history", "--db", "none/x.sqlite")
+    assert done.returncode == 2 and "name a file that can be made with --db" in done.stderr
     (project / "later.sqlite").touch()
     with sqlite3.connect(project / "later.sqlite") as database:
         database.execute("PRAGMA user_version = 9")

@@ -264,6 +264,36 @@ def test_the_file_of_an_edited_record_is_named_once(cli: Run, project: Path, col
         assert all(len(line) <= columns or made.name in line for line in said.splitlines()), said
 
 
+def test_text_from_outside_is_printed_on_its_line_without_controls(cli: Run, project: Path) -> None:
+    odd = "\x1b[31m<b>\nx\u202e"
+    (project / "n.jsonl").write_text(json.dumps({odd: 1, f"{odd}t": "text", "loss": 1}) + "\n")
+    made = cli(
+        "record",
+        "create",
+        "c.contract.yaml",
+        "--metrics",
+        "n.jsonl",
+        "--conclusion",
+        odd,
+        "--author",
+        odd.replace("<b>", ""),
+    )
+    assert made.returncode == 0 and "\\x1b[31m<b> x\\u202et (text)" in made.stderr, made.stderr
+    for arguments in (("record", "verify", "latest"), ("record", "show", "latest"), ("history",)):
+        done = cli(*arguments)
+        assert done.returncode == 0 and not {"\x1b", "\u202e"} & {*(done.stdout + done.stderr)}, done
+    folder = project / "run/1"
+    create(cli, project)
+    (folder / odd).touch()
+    (made_in,) = (project / "out").iterdir()
+    for form in ("text", "concise", "github", "markdown", "sarif", "junit", "json"):
+        done = cli("record", "verify", str(made_in), "--format", form)
+        assert done.returncode == 1 and "\x1b" not in done.stdout, form
+    for option in ("--author", "--conclusion"):
+        done = cli("record", "create", "c.contract.yaml", option, "a\udcffb")
+        assert done.returncode == 2 and "text in which every character is whole" in done.stderr, done.stderr
+
+
 def _folder(path: Path, whole: bytes) -> None:
     path.mkdir()
     (path / "inside").write_bytes(whole)

@@ -54,6 +54,28 @@ def test_what_is_left_out_is_not_counted() -> None:
     assert read('{"loss": "NaN", "a": "-inf", "b": {"c": 1}}')[0] == {"loss": 1, "a": 1, "b.c": 1}
 
 
+def test_half_a_character_is_in_no_name() -> None:
+    found, told = read('{"\\ud800": 1, "loss": 2}')
+    assert found == {"loss": 1} and told == [
+        "m.jsonl: left out, being no numbers: \\ud800 (with half a character in its name)"
+    ]
+    assert read('{"\\ud83d\\ude00": 1, "loss": 2}') == ({"\U0001f600": 1, "loss": 1}, [])
+
+
+DOTTED = [
+    ('{"a.b": 1, "a": {"b": 2}}', "m.jsonl", '{"a.b": 1, "a": {"c": 2}}'),
+    ('{"a.b": 1}\n{"a": {"b.c": 1, "b": {"c": 2}}}', "m.jsonl:2", '{"a.b": 1}\n{"a": {"b": 2}}'),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "good"), DOTTED)
+def test_a_name_that_a_row_has_twice_is_refused_too(text: str, place: str, good: str) -> None:
+    with pytest.raises(ContractLintError, match="stands twice in one row: with a dot, and nested") as refused:
+        read(text)
+    assert str(refused.value.location) == place
+    assert read(good)[1] == []
+
+
 # Text, where, and a twin with the name once in each object.
 TWICE = [
     ('{"loss": 1, "loss": 2}', "m.jsonl:1", '{"loss": 1, "lose": 2}'),

@@ -27,19 +27,24 @@ def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
     rows = found.rows[-last:]
     if not rows:
         return to_text([], width, color, Text(_none(found)))
-    wide = width >= WIDE
+    wide, narrow = width >= WIDE, width < NARROW
     times = ("mean", "p50", "p90", "p99") if wide else ("mean", "p50", "p99")
+    hidden = () if wide else (*(("made",) if narrow else ()), "kind", "targets", "rules", "p90")
     table = Columns()
-    whole = ("record", *(("made (UTC)", "kind") if width >= NARROW else ()))
-    for heading in (*whole, "name", "verdict", *(("targets", "rules") if wide else ())):
-        table.add_column(heading, overflow="fold", no_wrap=heading in whole)
+    for heading in ("record", *(() if narrow else ("made (UTC)",)), *(("kind",) if wide else ())):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("name", overflow="fold")
+    table.add_column("verdict", no_wrap=True)
+    for heading in ("targets", "rules") if wide else ():
+        table.add_column(heading, overflow="fold")
     for heading in ("loss", *times):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         loss, time = first_metric(row, LOSS), first_metric(row, TIME)
         table.add_row(
             short(row.digest),
-            *((row.created.replace("T", " ")[: 16 if wide else 10], row.kind) if width >= NARROW else ()),
+            *(() if narrow else (row.created.replace("T", " ")[: 16 if wide else 10],)),
+            *((row.kind,) if wide else ()),
             one_line(row.name),
             row.verdict or "-",
             *((one_line(", ".join(row.targets)) or "-", ", ".join(row.findings) or "-") if wide else ()),
@@ -49,8 +54,7 @@ def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
     left = len(found.rows) - len(rows)
     older = f", {left:,} older: --last {len(found.rows)} lists all" if left else ""
     told = f"{plural(len(rows), 'record')}{older}; seconds of a step: {', '.join(times)}"
-    if not wide:
-        hidden = ("targets", "rules", "p90") if width >= NARROW else ("made", "kind", "targets", "rules", "p90")
+    if hidden:
         told += f"; not shown below {WIDE} columns: {', '.join(hidden)} (--format json has them)"
     return to_text(["", table], width, color, Text(told))
 

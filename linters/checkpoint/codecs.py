@@ -140,7 +140,9 @@ def coding_of(folder: Folder, path: str, value: Any, chunks: tuple[int, ...], wi
     first, *rest = [each for each in codecs if each.name != "transpose"]
     unusual = _unusual(value, chunks, width)
     if first.name == _SHARDING:
-        return Coding(inner=_indexed(first.settings, codecs, chunks), unusual=unusual)
+        summed = len(first.settings["index_codecs"]) > 1
+        part = _part(first.settings, width) if codecs == [first] else None
+        return Coding(inner=_indexed(first.settings, codecs, chunks), summed=summed, part=part, unusual=unusual)
     if not rest:
         return Coding(raw=True, unusual=unusual)
     compressor = rest[0].name if len(rest) == 1 and rest[0].name != "crc32c" else None
@@ -171,7 +173,15 @@ def _moves(order: Any, chunks: tuple[int, ...]) -> bool:
 def _indexed(settings: Mapping[str, Any], codecs: Sequence[_Codec], chunks: tuple[int, ...]) -> int:
     """How many parts the index at the end of a chunk has; 0 where it is written in another way."""
     index = settings["index_codecs"]
-    plain = [each["name"] for each in index] == ["bytes", "crc32c"] and index[0]["configuration"]["endian"] == "little"
+    plain = [each["name"] for each in index] in (["bytes"], ["bytes", "crc32c"])
+    plain = plain and index[0]["configuration"]["endian"] == "little"
     if len(codecs) > 1 or not plain or settings.get("index_location", "end") != "end":
         return 0
     return prod(chunk // int(part) for chunk, part in zip(chunks, settings["chunk_shape"], strict=True))
+
+
+def _part(settings: Mapping[str, Any], width: int) -> int | None:
+    """The bytes of each part of a shard; None where they depend on what it holds."""
+    if [each["name"] for each in settings["codecs"]] != ["bytes"]:
+        return None
+    return prod(map(int, settings["chunk_shape"])) * width

@@ -13,6 +13,10 @@ class Coding:
     compressor: str | None = None
     inner: int = 0
     """Parts, where the index can be read; 0 where there is none."""
+    summed: bool = True
+    """Whether a sum of four bytes ends the index."""
+    part: int | None = None
+    """Bytes of each part, where parts lie as they are."""
     unusual: str = ""
     """An order of bytes or elements that readers know and Orbax never writes."""
 

@@ -52,6 +52,8 @@ class Leaf:
     """Where its bytes lie, if they lie together."""
     placed: Placed | None = None
     """None where nothing tells."""
+    text: str | None = None
+    """What one that is a text says; None where that is not there."""
 
     @property
     def elements(self) -> int:

@@ -13,17 +13,17 @@ from typing import Any
 
 from .beside import faults_of_written, placed
 from .blosc import blosc_cut
-from .entries import EMPTY, faults_of_entries, jax_arrays, keys_of
+from .entries import EMPTY, faults_of_entries, faults_of_scalars, jax_arrays, keys_of, paths_of
 from .facts import Fault, Hole, Item, Leaf, LeafKind
 from .folder import Folder
 from .metadata import parse, quoted, wrong
 from .ocdbt import MANIFEST, read_ocdbt
 from .stored import Extent, plain
+from .strings import texts_of
 from .zarr import NAMES, ZarrArray, index_cut, read_zarr
 from .zstd import zstd_cut
 
 METADATA = "_METADATA"
-_STRINGS = "_strings.json"
 AGGREGATE = "checkpoint"
 """What held the tree before 2023; what Orbax calls an array that is saved by itself."""
 _KINDS: dict[str, LeafKind] = {"string": "text", "placeholder": "placeholder"}
@@ -58,13 +58,15 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int], *, single: b
     tree = list(_tree(folder, start, metadata, arrays))
     lay, fault = placed(folder, start, files, jax_arrays(metadata), single=single)
     faults = [*faults_of_written(folder, start, files), *([fault] if fault is not None else [])]
-    named: set[str] = set()
+    told: list[tuple[str, str, LeafKind]] = [
+        (path, ".".join(keys), kind)
+        for path, (keys, kind) in zip(paths_of([keys for keys, _ in tree]), tree, strict=True)
+    ]
+    texts = texts_of(folder, start, files, {path: name for path, name, kind in told if kind == "text"})
     unusual: list[tuple[str, str]] = []
-    for keys, kind in tree:
-        path, name = "/".join(keys), ".".join(keys)
-        named.add(name)
+    for path, name, kind in told:
         if kind != "array":
-            leaves[path] = Leaf(path, kind)
+            leaves[path] = Leaf(path, kind, text=texts.found.get(path))
             if kind == "placeholder":
                 found.append(Hole(kind, path, "it was saved as a placeholder (`...`)", f"{start}{METADATA}"))
             continue
@@ -79,12 +81,13 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int], *, single: b
         elif not holes:
             found.append(Hole("absent", path, "no array is stored", f"{start}{name}"))
     faults += faults_of_entries(f"{start}{METADATA}", metadata)
+    shapes = {leaf.name: leaf.shape for leaf in leaves.values() if leaf.shape is not None}
+    faults += faults_of_scalars(f"{start}{METADATA}", metadata, shapes)
     faults += _fault_of_order(unusual) if metadata else []
-    texts = [leaf.path for leaf in leaves.values() if leaf.kind == "text"]
-    if texts and f"{start}{_STRINGS}" not in files:
-        found += [Hole("absent", path, f"{_STRINGS} is not there", f"{start}{_STRINGS}") for path in texts]
+    found += texts.holes
+    faults += texts.faults
     layout = "ocdbt" if ocdbt else "zarr3" if version == 3 else "zarr"
-    unlisted = arrays.keys() - named
+    unlisted = arrays.keys() - {name for _, name, _ in told}
     if ocdbt:
         # A database names all that is in it, and no folder beside it.
         unlisted |= {_array_of(key) for key in plain(files, below) if _describes(2)(key) or _describes(3)(key)}
@@ -219,7 +222,7 @@ class _Reader:
         if extent.length == 0:
             return "0 B are stored"
         if coding.inner:
-            return index_cut(extent, coding.inner, self.folder)
+            return index_cut(extent, coding, self.folder)
         if coding.compressor is not None and most is not None and extent.length > most + most // 50 + _OVERHEAD:
             return f"{extent.length:,} B are stored, more than any compressor makes of {most:,}"
         frame = _FRAMES.get(coding.compressor or "")

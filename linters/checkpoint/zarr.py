@@ -104,20 +104,24 @@ def read_zarr(folder: Folder, path: str, text: bytes, version: int) -> ZarrArray
     return ZarrArray(shape, told)
 
 
-def index_cut(extent: Extent, parts: int, folder: Folder) -> str | None:
+def index_cut(extent: Extent, coding: Coding, folder: Folder) -> str | None:
     """Why the parts of a chunk are not all there, from the index at its end: an offset and a size for each, and a sum.
 
     https://zarr-specs.readthedocs.io/en/latest/v3/codecs/sharding-indexed/v1.0.html
     """
-    length = 16 * parts + 4
+    length = 16 * coding.inner + (4 if coding.summed else 0)
     data = extent.length - length
     if data < 0:
         return f"{extent.length:,} B are stored, its index alone has {length:,}"
-    if parts > _MOST_PARTS:
+    if coding.inner > _MOST_PARTS:
         return None
     index = extent.read(folder, data)
-    for place in range(0, 16 * parts, 16):
+    for place in range(0, 16 * coding.inner, 16):
         offset, size = (int.from_bytes(index[at : at + 8], "little") for at in (place, place + 8))
-        if offset + size > data and (offset, size) != (_NOTHING, _NOTHING):
+        if (offset, size) == (_NOTHING, _NOTHING):
+            continue
+        if offset + size > data:
             return "its index, the last of its bytes, places parts behind its end"
+        if coding.part not in (None, size):
+            return f"a part of it has {size:,} B, {coding.part:,} are needed: they are coded otherwise than is said"
     return None

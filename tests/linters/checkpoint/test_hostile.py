@@ -157,7 +157,7 @@ def test_metadata_that_is_damaged(saved: Path, file: str, text: str, said: str) 
     ("name", "change", "said"),
     [
         ("('a',)", {}, None),
-        ("('a',)", {"value_type": "scalar"}, None),
+        ("('a',)", {"value_type": "scalar"}, 'a is of the type "scalar", and an array of [4] is stored'),
         ("('a',)", {"value_type": "wibble"}, 'a is of the type "wibble"; Orbax has handlers for jax.Array'),
         ("('a',)", {"value_type": None}, "a is of the type null; Orbax has handlers"),
         ("('a',)", {"skip_deserialize": True}, 'a is "np.ndarray", and is to be skipped'),

@@ -100,12 +100,15 @@ def _plain(tree: Any) -> dict[str, Any]:
 
 
 def _filled(tree: Any, plain: Mapping[str, Any]) -> Any:
-    """The tree with the arrays of `plain`."""
+    """The tree with the arrays of `plain`. What was bound to no devices is bound to none again: Orbax restores it onto
+    those where it happened to lie, and a program over others refuses it there."""
 
     def one(path: Any, leaf: Any) -> Any:
         value: Any = plain
         for name in joined(path).split("/"):
             value = value[name]
+        if not isinstance(leaf, jax.Array) or not leaf.committed:
+            value = jnp.asarray(jax.device_get(value))
         return jax.random.wrap_key_data(value, impl=jax.random.key_impl(leaf)) if _is_key(leaf) else value
 
     return jax.tree_util.tree_map_with_path(one, tree)
@@ -116,4 +119,4 @@ def _is_key(leaf: Any) -> bool:
 
 
 def _words(leaf: Any) -> Any:
-    return jax.random.key_data(leaf) if _is_key(leaf) else leaf if hasattr(leaf, "dtype") else np.asarray(leaf)
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf if isinstance(leaf, jax.Array) else np.asarray(leaf)

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
 
 STATE = {name: jax.ShapeDtypeStruct((4,), jnp.float32) for name in ("w", "m")}
 BATCH = jax.ShapeDtypeStruct((8, 4), jnp.float32)
@@ -76,13 +77,19 @@ class Run:
         return self.arrays
 
 
-def build(mesh: jax.sharding.Mesh | None = None, fault: str | None = None, own: bool = True) -> Any:
-    """Fault `mesh`: there is one mesh that it runs on."""
+def build(
+    mesh: jax.sharding.Mesh | None = None, fault: str | None = None, own: bool = True, loose: bool = False
+) -> Any:
+    """Fault `mesh`: there is one mesh that it runs on. loose: weights and batches lie on the mesh, momentum is bound
+    to no device, as `jax.jit(init)(params)` leaves it."""
     if fault == "mesh" and mesh is not None and mesh.shape["data"] == 1:
         raise ValueError("no batch is that large")
 
+    def on_mesh(value: Any) -> Any:
+        return jax.device_put(value, NamedSharding(mesh, PartitionSpec())) if loose and mesh is not None else value
+
     def example(index: int) -> Any:
-        return ({"w": jnp.zeros(4), "m": jnp.zeros(4)}, batch(index), jnp.float32(0.1)), {}
+        return ({"w": on_mesh(jnp.zeros(4)), "m": jnp.zeros(4)}, on_mesh(batch(index)), jnp.float32(0.1)), {}
 
     return SimpleNamespace(
         fn=train_step,

@@ -63,6 +63,15 @@ def test_its_twin_and_a_step_without_a_run_of_its_own_are_clean(tmp_path: Path, 
 
 
 @pytest.mark.slow
+def test_a_state_of_which_a_part_is_bound_to_no_device_resumes_on_every_mesh(tmp_path: Path) -> None:
+    path = tmp_path / "small.contract.yaml"
+    text = OWN.format(here=json.dumps(str(HERE)), args="{ own: false, loose: true }").replace("cpu:1", "cpu:2")
+    path.write_text(f"{text}mesh: {{ axes: {{ data: 2, fsdp: 1 }} }}\n")
+    report = check_resume(str(path), Options(steps=4))
+    assert report.findings == () and "on data 1 x fsdp 2 equal to the bit" in (report.proof or ""), report.findings
+
+
+@pytest.mark.slow
 def test_the_trainer_resumes_on_every_mesh_and_after_every_kill(tmp_path: Path) -> None:
     path = tmp_path / "small.contract.yaml"
     path.write_text(TRAINER)

@@ -19,12 +19,13 @@ class Replayed:
     """What a loader gave from two positions.
 
     `batches`: the digests of the batches from each; `refused`: what the loader said of a position it did not take;
-    `pipeline`: the loader's own description, a line for each stage.
+    `pipeline`: the loader's own description, a line for each stage; `iterator`: that of what iterates over it.
     """
 
     batches: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     refused: tuple[str | None, str | None] = (None, None)
     pipeline: tuple[str, ...] = ()
+    iterator: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def _replayed(
         raise made.failure.as_error(loaded.place(key) if loaded is not None and key else None)
     first, second = (tuple(digests) for digests in made.digests)
     refused = (made.refused[0], made.refused[1])
-    return Replayed((first, second), refused, tuple(made.pipeline))
+    return Replayed((first, second), refused, tuple(made.pipeline), tuple(made.iterator))
 
 
 def _reported(

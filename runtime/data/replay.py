@@ -31,12 +31,13 @@ class ReplayRequest(Message):
 
 
 class ReplayReport(Message):
-    """For each cursor the digests of its batches, or why it was not taken; and the loader's stages."""
+    """For each cursor the digests of its batches, or why it was not taken; the stages of loader and iterator."""
 
     failure: ChildFailure | None = None
     digests: list[list[str]] = Field(default_factory=list)
     refused: list[str | None] = Field(default_factory=list)
     pipeline: list[str] = Field(default_factory=list)
+    iterator: list[str] = Field(default_factory=list)
 
 
 def replay(request: ReplayRequest, progress: Progress) -> ReplayReport:
@@ -56,11 +57,12 @@ def replay(request: ReplayRequest, progress: Progress) -> ReplayReport:
     digests: list[list[str]] = []
     refused: list[str | None] = []
     pipeline: list[str] = []
+    iterating: list[str] = []
     for number, cursor in enumerate(request.cursors):
         progress(f"reading {request.batches} batches from position {'AB'[number] if number < 2 else number}")
         try:
             iterator, loader = opened(entry, request.args, cursor)
-            pipeline = described(loader)
+            pipeline, iterating = described(loader), described(iterator)
             digests.append([batch_digest(batch) for batch in islice(iterator, request.batches)])
             refused.append(None)
         except Refused as error:
@@ -72,7 +74,7 @@ def replay(request: ReplayRequest, progress: Progress) -> ReplayReport:
             raise failure(error, paths, f"reading from `{request.entry}`", key) from None
     if not any(digests) and not any(refused):
         raise StepFailure(f"`{request.entry}` gives no batch from either position", key=key)
-    return ReplayReport(digests=digests, refused=refused, pipeline=pipeline)
+    return ReplayReport(digests=digests, refused=refused, pipeline=pipeline, iterator=iterating)
 
 
 if __name__ == "__main__":

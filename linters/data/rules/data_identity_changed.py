@@ -109,10 +109,10 @@ def _now(evidence: DataEvidence) -> Iterable[Finding]:
     """Against the loader as it is now."""
     if evidence.positions is None or evidence.replayed is None:
         return
-    pipeline = list(evidence.replayed.pipeline)
+    pipeline, iterator = list(evidence.replayed.pipeline), list(evidence.replayed.iterator)
     for record, refused in evidence.refusals():
         saved = record.fields.get("sampler")
-        if isinstance(saved, list) and pipeline and saved != pipeline:
+        if isinstance(saved, list) and pipeline and saved not in (pipeline, iterator):
             differ = [(a, b) for a, b in zip_longest(saved, pipeline, fillvalue="no such stage") if a != b]
             was, now = differ[0]
             yield evidence.finding(

@@ -28,34 +28,48 @@ What was not written down cannot be compared when the run is resumed: a cursor r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ....contracts.finding import Finding
-from ....contracts.progress import PROGRESS_FIELDS
+from ....contracts.progress import PROGRESS_FIELDS, Progress
+from ...cut import in_a_line
 from ...rule import Rule
 from ..evidence import DataEvidence
+
+NAMED = 3
+"""Other records that a finding names."""
 
 
 def check(evidence: DataEvidence) -> Iterable[Finding]:
     progress = evidence.data.progress if evidence.data is not None else None
     own = {name: "promised by data.progress.fields" for name in (progress.fields if progress is not None else ())}
     wanted = own | dict(PROGRESS_FIELDS)
+    lacking: dict[tuple[str, ...], list[Progress]] = {}
     for record in evidence.records:
         missing = [*record.missing, *(n for n in own if n not in PROGRESS_FIELDS and record.fields.get(n) is None)]
         if missing:
-            several = len(missing) > 1
-            yield evidence.finding(
-                RULE,
-                record,
-                missing[0],
-                f"{len(missing)} of {len(wanted)} fields of the progress record "
-                f"{'are' if several else 'is'} missing: {', '.join(missing)}",
-                subject="record",
-                expected=", ".join(wanted),
-                found=", ".join(name for name in wanted if name not in missing) or "none",
-                evidence=tuple(f"{name}: {wanted[name]}" for name in missing),
-                help="write them beside the cursor; contract_lint.data_position makes the record of a grain iterator",
-            )
+            lacking.setdefault(tuple(missing), []).append(record)
+    for missing, records in lacking.items():
+        yield evidence.finding(
+            RULE,
+            records[0],
+            missing[0],
+            f"{len(missing)} of {len(wanted)} fields of the progress record "
+            f"{'are' if len(missing) > 1 else 'is'} missing: {', '.join(missing)}{_elsewhere(records)}",
+            subject="record",
+            expected=", ".join(wanted),
+            found=", ".join(name for name in wanted if name not in missing) or "none",
+            evidence=tuple(f"{name}: {wanted[name]}" for name in missing),
+            help="write them beside the cursor; contract_lint.data_position makes the record of a grain iterator",
+            details={"missing": list(missing), "records": len(records)},
+        )
+
+
+def _elsewhere(records: Sequence[Progress]) -> str:
+    """Where else the same is missing."""
+    places = [record.node.place for record in records]
+    others = [f"line {each.line}" if each.path == places[0].path else str(each) for each in places[1:]]
+    return f"; the same at {in_a_line(others, NAMED)}" if others else ""
 
 
 RULE = Rule(

@@ -241,6 +241,26 @@ def test_a_field_that_is_missing(pair: Pair, name: str) -> None:
     assert found.code == "DAT714" and f"is missing: {name}" in found.message
 
 
+def test_records_that_lack_the_same_are_one_finding(tmp_path: Path) -> None:
+    def lacking(*records: dict[str, Any]) -> list[Finding]:
+        lines = [{**WHOLE, "step": n, "tokens": 4 * n, "cursor": n, **each} for n, each in enumerate(records, 1)]
+        return [each for each in _run(tmp_path, lines) if each.code == "DAT714"]
+
+    assert lacking({}, {}) == []
+    same, other = lacking({"seed": None}, {"seed": None}, {"batch": None}, {}, *[{"seed": None}] * 4)
+    assert same.message.endswith(
+        "is missing: seed; the same at line 2, line 5, line 6 and 2 more"
+    ) and same.details == {"missing": ["seed"], "records": 6}
+    assert other.message.endswith("is missing: batch") and other.location is not None and other.location.line == 3
+
+
+def test_the_loader_of_a_record_is_told_by_its_iterator_too(pair: Pair) -> None:
+    now: dict[str, Any] = {"batches": (("x",), ("x",)), "pipeline": ("Loader",), "iterator": ("Rows",)}
+    for sampler, wanted in (["Rows"], []), (["Loader"], []), (["Other"], ["DAT711"]):
+        found = pair({"sampler": sampler}, **now)
+        assert [each.code for each in found if each.location and "b.json" in each.location.path][1:] == wanted
+
+
 def test_a_field_of_the_project_that_is_missing(pair: Pair) -> None:
     fields = f"progress: {{ fields: [{', '.join(PROGRESS_FIELDS)}, wall_clock] }}"
     contract = CONTRACT[: CONTRACT.index("data:")] + f"data: {{ {fields} }}\n"

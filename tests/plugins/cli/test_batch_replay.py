@@ -22,6 +22,9 @@ import numpy as np
 def dataset(seed=3, batch=4):
     return grain.MapDataset.range(100).shuffle(seed=seed).repeat().batch(batch)
 
+def stages():
+    return grain.MapDataset.range(100).shuffle(seed=3).to_iter_dataset().batch(4).batch(1)
+
 def loader(seed=1):
     sampler = grain.samplers.IndexSampler(20, grain.sharding.NoSharding(), shuffle=True, seed=seed, num_epochs=1)
     return grain.DataLoader(data_source=range(20), sampler=sampler, operations=[grain.transforms.Batch(2)])
@@ -120,7 +123,7 @@ def test_wrong_usage(cli: Run, here: Path, arguments: tuple[str, ...], said: str
 
 def test_what_the_loader_raises_is_said(cli: Run, here: Path) -> None:
     done = cli("batch", "replay", "a.json", "a.json", "--loader", "loaders:broken")
-    assert done.returncode == 2 and "no such disk" in done.stderr and "loaders.py:38" in done.stderr
+    assert done.returncode == 2 and "no such disk" in done.stderr and "loaders.py:41" in done.stderr
 
 
 HOSTILE = """
@@ -244,17 +247,22 @@ import json, sys
 import contract_lint as cl, loaders
 identity = {name: value for name, value in json.load(open("a.json")).items() if name not in ("cursor", "sampler")}
 for name, open_, args in (("d", loaders.dataset, {}), ("d4", loaders.dataset, {"seed": 4}),
-                          ("d8", loaders.dataset, {"batch": 8}),
+                          ("d8", loaders.dataset, {"batch": 8}), ("s", loaders.stages, {}),
                           ("l", loaders.loader, {}), ("l4", loaders.loader, {"seed": 4})):
     data = open_(**args)
     iterator = iter(data)
     for _ in range(5):
         next(iterator)
-    json.dump(cl.data_position(iterator, data, **identity), open(name + ".json", "w"))
+    for to, given in ((name, data), (name + "_alone", None), (name + "_anew", open_(**args))):
+        json.dump(cl.data_position(iterator, given, **identity), open(to + ".json", "w"))
 """
     subprocess.run([sys.executable, "-c", made], check=True, cwd=here, capture_output=True)
     for first, second, entry, wanted in (
         ("d", "d", "dataset", []),
+        ("d", "d_alone", "dataset", []),
+        ("s", "s_anew", "stages", []),
+        ("s_alone", "s_anew", "stages", []),
+        ("s_alone", "s_alone", "dataset", ["DAT711"]),
         ("d4", "d4", "dataset", ["DAT711"]),
         ("d8", "d8", "dataset", ["DAT711"]),
         ("l", "l", "loader", []),

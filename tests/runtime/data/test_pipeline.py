@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +25,49 @@ def loader(seed: int = 1, batch: int = 2) -> Any:
     return grain.DataLoader(data_source=range(20), sampler=sampler, operations=[grain.transforms.Batch(batch)])
 
 
+def chain(seed: int = 2, weights: tuple[float, float] = (0.5, 0.5)) -> Any:
+    """Stages that are iterated over one in another, as those behind a mixture of runs of text are."""
+    parts = [dataset(seed=each).to_iter_dataset() for each in (1, 2)]
+    mixed = grain.IterDataset.mix(parts, weights=list(weights)).map(str).filter(bool)
+    return grain.experimental.WindowShuffleIterDataset(mixed, window_size=10, seed=seed).batch(2, batch_fn=list)
+
+
+class Counting(grain.MapDataset):
+    """A dataset of a project, which counts what it was asked for."""
+
+    def __init__(self, parent: Any, times: int = 2) -> None:
+        super().__init__(parent)
+        self._keep(times)
+        self._asked, self._last = 0, [0]
+
+    def _keep(self, times: int) -> None:
+        self._times = times
+
+    def __len__(self) -> int:
+        return len(self._parent)
+
+    def __getitem__(self, index: int) -> int:
+        self._asked += 1
+        self._last[0] = index
+        return self._times * self._parent[index]
+
+
+def counting(times: int = 2) -> Any:
+    return Counting(grain.MapDataset.range(100), times).to_iter_dataset().batch(4)
+
+
+class Sampler:
+    """A sampler without a word of its own."""
+
+    def __init__(self, records: int = 20) -> None:
+        self._records = records
+
+    def __getitem__(self, index: int) -> Any:
+        if index >= self._records:
+            raise IndexError
+        return SimpleNamespace(index=index, record_key=index, rng=None)
+
+
 def test_stages_from_the_batch_to_the_sources() -> None:
     lines = described(dataset())
     assert [line.strip().partition("(")[0] for line in lines] == [
@@ -30,6 +75,30 @@ def test_stages_from_the_batch_to_the_sources() -> None:
     ]
     assert "seed=3" in lines[2] and "proportions=" in lines[3] and "stop=100" in lines[4] and "40 records" in lines[5]
     assert described(dataset()) == lines
+
+
+def sampled(records: int = 20) -> Any:
+    return grain.DataLoader(
+        data_source=range(records), sampler=Sampler(records), shard_options=grain.sharding.NoSharding()
+    )
+
+
+@pytest.mark.parametrize("made", [dataset, chain, counting, loader, sampled])
+def test_it_says_the_same_wherever_it_stands(made: Callable[..., Any]) -> None:
+    """Fresh, iterated over, and of the iterator alone; each opened anew as another process would."""
+    used = made()
+    iterator: Any = iter(used)
+    for _ in range(5):
+        next(iterator)
+    assert described(made()) == described(used) == described(iterator)
+    assert "Iterator" not in str(described(iterator)) and " at 0x" not in str(described(used))
+
+
+@pytest.mark.parametrize(
+    ("made", "changed"), [(chain, {"seed": 3}), (chain, {"weights": (0.4, 0.6)}), (counting, {"times": 3})]
+)
+def test_a_change_is_seen_in_the_iterator_too(made: Callable[..., Any], changed: dict[str, Any]) -> None:
+    assert described(iter(made(**changed))) != described(iter(made()))
 
 
 def test_reading_ahead_is_no_other_pipeline() -> None:

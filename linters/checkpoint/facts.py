@@ -73,9 +73,10 @@ class Hole:
 
     `unstored`: no shard holds them, and none need: they read as the fill value, as do those of a shard that is lost.
     `outside`: a shard holds what the leaf has no element for. `unread`: there are arrays that nothing here can read.
+    `other`: in the place of what was saved is something else.
     """
 
-    kind: Literal["absent", "twice", "cut", "unstored", "outside", "placeholder", "unread"]
+    kind: Literal["absent", "twice", "cut", "unstored", "outside", "placeholder", "unread", "other"]
     leaf: str
     what: str
     where: str
@@ -111,6 +112,8 @@ class Item:
     unlisted: tuple[str, ...] = ()
     """Arrays that are stored and that the tree does not name."""
     faults: tuple[Fault, ...] = ()
+    fixed: bool = False
+    """Whether what saved it knows one layout, whatever was chosen for trees: a random key, an array by itself."""
     notes: tuple[str, ...] = ()
     """Keys of what .safetensors files say of themselves beside their arrays."""
 
@@ -146,6 +149,8 @@ class Checkpoint:
     """All steps of the folder above, oldest first; empty where one step was named."""
     leftovers: tuple[str, ...] = ()
     """Temporary files and folders, relative to `path`."""
+    faults: tuple[Fault, ...] = ()
+    """What is wrong of what the step says of itself."""
 
     @cached_property
     def leaves(self) -> dict[str, Leaf]:

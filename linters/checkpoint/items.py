@@ -8,17 +8,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from .copies import without_left
+from .declared import handlers_of, hole_of_kind, is_foreign, kind_of
 from .facts import MARKER, Hole, Item
 from .folder import Folder
 from .metadata import parse_any
-from .orbax import METADATA, read_tree
-from .random_keys import faults_of_keys
+from .ocdbt import MANIFEST
+from .orbax import METADATA, fault_of_names, is_single, read_tree
+from .random_keys import faults_of_keys, trees_of_keys
 from .safetensors import SUFFIX, read_safetensors
-from .steps import STEP_METADATA, TEMPORARY, step_metadata
-from .trees import by_tree, merged, trees_in, without_leftovers
+from .steps import PROCESS, STEP_METADATA, TEMPORARY
+from .trees import by_tree, merged, remains_of, trees_in, unmerged, without_leftovers
 
-_HANDLER = re.compile(r"orbax\..*\.(?:(?P<tree>Standard|PyTree)|(?P<json>Json))(?:Checkpoint)?Handler")
-"""Those of Orbax that write a tree, or JSON."""
 _JSON = "metadata"
 """What Orbax calls the file of an item of JSON."""
 _ARRAYS = re.compile(
@@ -33,8 +33,7 @@ def read_items(folder: Folder, files: Mapping[str, int]) -> tuple[list[Item], li
     Raises ContractLintError for metadata and JSON that are damaged.
     """
     files = without_left(files)
-    declared = step_metadata(folder).get("item_handlers") if STEP_METADATA in files else None
-    handlers = {name: str(handler) for name, handler in declared.items()} if isinstance(declared, dict) else {}
+    handlers = handlers_of(folder, files)
     folders = {path.partition("/")[0] for path in files if "/" in path}
     reader = _Reader(folder, files, handlers, handlers.keys() & folders)
     if "" in reader.trees:
@@ -42,12 +41,14 @@ def read_items(folder: Folder, files: Mapping[str, int]) -> tuple[list[Item], li
     tensors = [path for path in files if path.endswith(SUFFIX) and "/" not in path]
     if tensors:
         return [read_safetensors(folder, tensors, files)], []
+    if "" in handlers or (not handlers and reader.was_tree):
+        first, *inner = reader.item("")
+        return [*([first] if first.holes or first.faults else []), *inner], []
     # What a save left of an item beside the item itself is told as left, and is no item.
     names = sorted(name for name in folders if TEMPORARY not in name or name.partition(TEMPORARY)[0] not in folders)
     held = {path.partition("/")[0] for path in files if "/" in path and path.rpartition("/")[2] != MARKER}
     absent = sorted(handlers.keys() - held)
-    items = reader.whole(declared) if isinstance(declared, str) else []
-    return [*items, *(item for name in names if name not in absent for item in reader.item(name))], absent
+    return [item for name in names if name not in absent for item in reader.item(name)], absent
 
 
 class _Reader:
@@ -59,76 +60,92 @@ class _Reader:
         self.folder, self.files, self.handlers = folder, files, handlers
         named, unnamed = trees_in(files, there)
         # What somebody else's handler wrote is for that to read.
-        unnamed = [each for each in unnamed if not _foreign(self._handler(each))]
+        unnamed = [each for each in unnamed if not is_foreign(self._handler(each))]
         self.trees = {*without_leftovers([*named, *merged(map(self._item_of, unnamed))], files)}
         self._files = by_tree(files, self.trees)
-
-    def whole(self, handler: str) -> list[Item]:
-        """What there is to say of a step that is one item, of no tree itself."""
-        holes, faults = faults_of_keys(self.folder, "", handler, self.files, self.trees)
-        return [Item("", None, {}, tuple(holes), faults=tuple(faults))] if holes or faults else []
+        self._unmerged = without_leftovers(unmerged(files, self.trees), files)
+        self.was_tree = "" in self._unmerged or "" in remains_of(self._files[None])
+        """Whether the step itself was a tree, of which the names of its arrays are gone."""
 
     def item(self, name: str) -> list[Item]:
         """The item, and each tree in it."""
         start = f"{name}/" if name else ""
-        handler = self.handlers.get(name)
+        handler = self._handler(name)
         inner = sorted(each for each in self.trees if each != name and each.startswith(start))
-        if name in self.trees:
-            first = self._tree(name)
-        else:
-            loose = [path for path in self._files[None] if path.startswith(start)]
-            first = Item(name, None, {}, tuple(self._holes(name, handler, loose)))
+        loose = [path for path in self._files[None] if path.startswith(start)]
+        first = self._tree(name) if name in self.trees else Item(name, None, {})
+        if name not in self.trees:
             self._parse(handler, loose)
         holes, faults = faults_of_keys(self.folder, name, handler, self.files, self.trees)
+        holes = [*self._holes(first, handler, inner, loose), *holes]
         if holes or faults:
             first = replace(first, holes=(*first.holes, *holes), faults=(*first.faults, *faults))
-        return [first, *map(self._tree, inner)]
+        keys = trees_of_keys(name, handler, self.files)
+        return [replace(item, fixed=True) if item.name in keys else item for item in [first, *map(self._tree, inner)]]
 
     def _tree(self, name: str) -> Item:
-        written = _HANDLER.fullmatch(self.handlers.get(name) or "")
-        return read_tree(self.folder, name, self._files[name], single=written is None or not written["tree"])
+        kind = kind_of(self.handlers.get(name))
+        tree = read_tree(self.folder, name, self._files[name], single=kind != "tree")
+        fixed = kind != "tree" and is_single(tree)
+        fault = fault_of_names(tree) if kind in (None, "tree") and not fixed else None
+        return replace(tree, fixed=fixed, faults=(*tree.faults, *([fault] if fault is not None else [])))
 
     def _handler(self, path: str) -> str | None:
-        return self.handlers.get(path.partition("/")[0])
+        return self.handlers.get("") or self.handlers.get(path.partition("/")[0])
 
     def _item_of(self, unnamed: str) -> str:
         """The folder that arrays without a tree are of: the item, where that was saved as one."""
-        written = _HANDLER.fullmatch(self._handler(unnamed) or "")
-        return unnamed.partition("/")[0] if written is not None and written["tree"] else unnamed
+        if kind_of(self._handler(unnamed)) != "tree":
+            return unnamed
+        return "" if "" in self.handlers else unnamed.partition("/")[0]
 
-    def _holes(self, name: str, handler: str | None, loose: list[str]) -> Iterator[Hole]:
-        """What is not there of an item that is no tree, and what is there and not looked at."""
-        written = _HANDLER.fullmatch(handler or "")
-        if written is not None and written["tree"]:
-            path = f"{name}/{METADATA}"
-            yield Hole("absent", "", f"it was saved as a tree of arrays, and {path} is not there", path)
+    def _holes(self, item: Item, handler: str | None, inner: Collection[str], loose: list[str]) -> Iterator[Hole]:
+        """What is not there of an item, and what is there and not looked at."""
+        kind = kind_of(handler)
+        torn = [] if is_foreign(handler) else [each for each in self._unmerged if self._of(item.name, each)]
+        for each in torn:
+            what = f"{each or 'it'} has {PROCESS}*, and {MANIFEST}, which joins what each process wrote, is not there"
+            yield Hole("absent", "", what, f"{each}/{MANIFEST}" if each else MANIFEST)
+        if kind == "tree":
+            if item.layout is None and item.name not in torn:
+                path = item.named(METADATA)
+                yield Hole("absent", "", f"it was saved as a tree of arrays, and {path} is not there", path)
+            return
+        other = hole_of_kind(kind, item, inner, loose)
+        if other is not None:
+            yield other
+        if item.layout is not None:
             return
         for marked in sorted(path.rpartition("/")[0] for path in loose if path.endswith(f"/{MARKER}")):
             # A save writes more than the mark of its end; what was in the folder is gone.
             if all(path == f"{marked}/{MARKER}" or not path.startswith(f"{marked}/") for path in self.files):
                 yield Hole("absent", "", f"{marked} holds nothing but {MARKER}", marked)
-        unread = sorted(path for path in loose if _ARRAYS.fullmatch(path.rpartition("/")[2]))
+        for each, path in remains_of(loose).items():
+            if each not in torn and not is_foreign(handler):
+                yield Hole("absent", "", f"{path} lies beside arrays, and none is there", path)
+        unread = [path for path in loose if _ARRAYS.fullmatch(path.rpartition("/")[2])]
+        unread = sorted(path for path in unread if not any(self._of(each, path) for each in torn))
         if unread:
             more = f" and {len(unread) - 1:,} more" if len(unread) > 1 else ""
-            said = f" as {handler} saves them" if handler is not None and _foreign(handler) else ""
-            yield Hole("unread", "", f"{unread[0]}{more}{said}", name)
+            said = f" as {handler} saves them" if is_foreign(handler) else ""
+            yield Hole("unread", "", f"{unread[0]}{more}{said}", item.name)
+
+    @staticmethod
+    def _of(folder: str, path: str) -> bool:
+        """Whether a path is that of a folder, or lies in it."""
+        return not folder or path == folder or path.startswith(f"{folder}/")
 
     def _parse(self, handler: str | None, loose: list[str]) -> None:
         """Raises ContractLintError for JSON that is none."""
-        written = _HANDLER.fullmatch(handler or "")
-        said = written is not None and written["json"]
+        said = kind_of(handler) == "JSON"
         below: dict[str, list[str]] = {}
         for path in loose:
             above, _, name = path.rpartition("/")
-            if name != MARKER and TEMPORARY not in above:
+            if name != MARKER and TEMPORARY not in above and path != STEP_METADATA:
                 below.setdefault(above, []).append(path)
         for above, paths in below.items():
             # A step of before 2024 does not say what its items are, and no step what lies in an item of items; a
             # folder that holds this file alone is what JSON leaves.
-            if said or (not _foreign(handler) and paths == [f"{above}/{_JSON}"]):
+            if said or (not is_foreign(handler) and paths == [f"{above}/{_JSON}"]):
                 for path in paths:
                     parse_any(self.folder, path, self.folder.read(path))
-
-
-def _foreign(handler: str | None) -> bool:
-    return handler is not None and not handler.startswith("orbax.")

@@ -94,6 +94,23 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int], *, single: b
     return Item(below, layout, leaves, tuple(found), tuple(sorted(unlisted)), tuple(faults))
 
 
+def is_single(item: Item) -> bool:
+    """Whether a tree is what Orbax makes of one array that is saved by itself."""
+    return [(path, leaf.kind) for path, leaf in item.leaves.items()] == [(AGGREGATE, "array")]
+
+
+def fault_of_names(item: Item) -> Fault | None:
+    """An array in a folder that has the name of the file that a tree was before 2023: Orbax opens it as that."""
+    if item.layout == "ocdbt" or AGGREGATE not in item.leaves or item.leaves[AGGREGATE].kind != "array":
+        return None
+    return Fault(
+        item.named(AGGREGATE),
+        "is a folder, and this is a tree",
+        then="Orbax opens it as a file, and restores nothing of the tree",
+        help="save the tree as OCDBT, or give the array another name; was one array by itself put here?",
+    )
+
+
 def parse_metadata(folder: Folder, start: str, files: Mapping[str, int]) -> dict[str, Any]:
     """What `_METADATA` says; empty where there is none, as in steps of before 2023."""
     path = f"{start}{METADATA}"

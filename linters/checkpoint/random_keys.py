@@ -57,6 +57,11 @@ def faults_of_keys(
     return holes, faults
 
 
+def trees_of_keys(item: str, handler: str | None, files: Iterable[str]) -> set[str]:
+    """Folders of an item that hold the array, or the tree, of a random key."""
+    return {key.tree for key in _keys(item, handler, files)}
+
+
 def _keys(item: str, handler: str | None, files: Iterable[str]) -> Iterator[_Key]:
     """The key that the item is declared to be, or those that lie in it under the name that Orbax gives them."""
     start = f"{item}/" if item else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
+from .declared import fault_of_step
 from .facts import Checkpoint, Step
 from .folder import Folder
 from .items import read_items
@@ -77,6 +78,8 @@ def _chosen(root: Folder, steps: list[Step], number: int | None) -> Step:
 def _step(root: Folder, folder: Folder, step: Step, steps: list[Step]) -> Checkpoint:
     files = folder.files()
     items, absent = read_items(folder, files)
+    # A step that is one tree restores without its metadata, and whoever wrote .safetensors has none.
+    fault = fault_of_step(root, folder, step, steps, files) if items and all(item.name for item in items) else None
     return Checkpoint(
         path=root.shown,
         step=step,
@@ -85,4 +88,5 @@ def _step(root: Folder, folder: Folder, step: Step, steps: list[Step]) -> Checkp
         files=files,
         steps=tuple(steps),
         leftovers=tuple(leftovers(files, steps, step.folder if steps else "")),
+        faults=(fault,) if fault is not None else (),
     )

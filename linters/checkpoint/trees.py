@@ -6,15 +6,19 @@ that no such folder holds are those of the folder above them, which has lost its
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from .beside import PLACED, WRITTEN
 from .ocdbt import MANIFEST
 from .orbax import AGGREGATE, METADATA
 from .steps import PROCESS, TEMPORARY
+from .strings import STRINGS
 from .zarr import NAMES
 
 _MARKS = (METADATA, MANIFEST)
 _ARRAYS = tuple(NAMES.values())
+_BESIDE = re.compile(rf"(?:(?P<folder>.*)/)?(?:{PLACED}|{WRITTEN}/process_\d+|{STRINGS}|d/[0-9a-f]{{32}})")
 
 
 def trees_in(files: Iterable[str], declared: Collection[str]) -> tuple[list[str], list[str]]:
@@ -52,6 +56,26 @@ def merged(folders: Iterable[str]) -> list[str]:
     for folder in sorted({*folders}):
         if not any(each in found for each in _above(folder)):
             found.append(folder)
+    return found
+
+
+def unmerged(files: Iterable[str], trees: Collection[str]) -> list[str]:
+    """Folders where each process still has its own database, and nothing joins them: no restore reads that."""
+    found: set[str] = set()
+    for path in files:
+        at = f"/{path}".find(f"/{PROCESS}")
+        if at >= 0 and "/" in path[at:]:
+            found.add(path[: max(at - 1, 0)])
+    return sorted(found - {*trees})
+
+
+def remains_of(files: Iterable[str]) -> dict[str, str]:
+    """Folder -> the first file in it that Orbax writes beside arrays only, of files that are of no tree."""
+    found: dict[str, str] = {}
+    for path in sorted(files):
+        match = _BESIDE.fullmatch(path)
+        if match is not None and f"/{PROCESS}" not in f"/{path}" and TEMPORARY not in path:
+            found.setdefault(match["folder"] or "", path)
     return found
 
 

@@ -47,12 +47,14 @@ _SAID = {
     "unstored": "reads in part as the fill value",
     "placeholder": "has no array",
     "unread": "holds arrays that are not looked at",
+    "other": "is not what was saved",
 }
 _HELP = {
     "unstored": "zeros need not be stored here, and a chunk that is lost looks the same: write digests, and compare "
     "with them",
     "outside": "restore another step: the shape was changed after the save, or chunks of another array lie here",
     "placeholder": "save the array, or leave the leaf out: it comes back as `...`, or the restore fails",
+    "other": "bring it back, or restore another step; were two folders swapped?",
     "unread": "whoever wrote them can tell whether they are whole; digests tell whether they change",
 }
 _INFORMS = ("unstored", "unread")
@@ -60,16 +62,21 @@ _INFORMS = ("unstored", "unread")
 
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
     checkpoint = evidence.checkpoint
-    said = any(item.holes for item in checkpoint.items) or checkpoint.absent_items
+    said = checkpoint.absent_items or any(hole.kind not in _INFORMS for item in checkpoint.items for hole in item.holes)
     if not checkpoint.arrays and not said and checkpoint.step.state == "committed":
         older = [step for step in checkpoint.steps if step.state == "committed" and step != checkpoint.step]
+        what = "holds no array: there is no state to restore"
+        help = f"restore another step: --step {older[-1].number} reads it" if older else "restore another checkpoint"
+        if any(item.holes for item in checkpoint.items):
+            what = "holds no array that can be read here: nothing of its state was looked at"
+            help = "let whoever wrote the arrays look at them"
         yield evidence.finding(
             RULE,
-            f"{checkpoint.step.folder} holds no array: there is no state to restore",
+            f"{checkpoint.step.folder} {what}",
             subject="no array",
             expected="at least one array",
             found=", ".join(item.name for item in checkpoint.items if item.name) or "nothing",
-            help=f"restore another step: --step {older[-1].number} reads it" if older else "restore another checkpoint",
+            help=help,
         )
     for item in evidence.checkpoint.items:
         by_file: dict[tuple[str, str], list[Hole]] = {}
@@ -86,7 +93,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
                 f"{what} {_SAID[kind]}: {first.what}{more}",
                 subject=f"{kind} {item.name} {file or first.leaf}",
                 file=file or item.name,
-                expected="every element once",
+                expected="what the step says of it" if kind == "other" else "every element once",
                 found=kind,
                 severity="info" if kind in _INFORMS else "error",
                 evidence=shown([f"{item.named(hole.leaf)}: {hole.what}" for hole in holes]) if len(holes) > 1 else (),

@@ -2,7 +2,8 @@
 
 ## What it does
 Compares `checkpoint.layout` with how the arrays of each tree are stored: `ocdbt` (a database for all), `zarr` or
-`zarr3` (a folder for each), `safetensors`.
+`zarr3` (a folder for each), `safetensors`. Random keys and arrays that are saved by themselves are left out: Orbax
+has one layout for each of them.
 
 ## Why is this bad?
 Whoever reads it next - serving, another framework, a copy script that counts files - expects the other one.
@@ -33,7 +34,7 @@ from ..evidence import CheckpointEvidence
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
     promised = evidence.section.layout
     for item in evidence.checkpoint.items:
-        if promised is not None and item.layout not in (None, promised):
+        if promised is not None and not item.fixed and item.layout not in (None, promised):
             yield evidence.finding(
                 RULE,
                 f"{item.name or 'the step'} is stored as {item.layout}, promised is {promised}",

@@ -3,7 +3,9 @@
 ## What it does
 A save writes under a temporary name and renames it when all is there; object stores get `commit_success.txt` instead.
 Looks for the name, the commit time in `_CHECKPOINT_METADATA`, and the marker where the contract or an older step has
-one.
+one. Of saves behind the last committed one it is a warning where Orbax does not count them: those with a temporary
+name, and those without the marker where `checkpoint.commit` is `marker`. It is an error where Orbax goes by names and
+so takes the unfinished step for the latest.
 
 ## Why is this bad?
 What a killed save leaves can look like a checkpoint. Restored, it gives a state that no step ever had; a trainer that
@@ -55,15 +57,20 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
         newer = latest is not None and (step.number is None or step.number > (latest.number or 0))
         if step.state == "committed" or step.folder == checkpoint.step.folder or not newer:
             continue
+        # A run that goes by names takes every step without a temporary one, whatever is in it.
+        taken = step.state == "unfinished" and evidence.section.commit == "rename"
+        help = "if no save is running, remove it: the run resumes from the latest committed step"
         yield evidence.finding(
             RULE,
-            f"{step.folder} is newer than the latest committed step and was not committed: {step.why}; {last}",
+            f"{step.folder} is newer than the latest committed step and was not committed: {step.why}; {last}"
+            + (f", and Orbax takes {step.folder} for it" if taken else ""),
             subject=step.folder,
-            severity="warning",
+            severity="error" if taken else "warning",
             key=key,
+            beside=step.folder,
             expected="a committed step",
             found=step.state,
-            help="if no save is running, remove it: the run resumes from the latest committed step",
+            help="remove it, or save it again: CheckpointManager.latest_step() goes by names" if taken else help,
             details={"latest": latest.folder if latest is not None else None},
         )
 

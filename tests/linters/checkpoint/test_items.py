@@ -122,7 +122,7 @@ def test_a_tree_that_was_saved_into_the_folder_of_another(tmp_path: Path, array:
         ("mine/deep/a.safetensors", None, "mine holds arrays that are not looked at: mine/deep/a.safetensors"),
         ("mine/x/.zarray", "my.Handler", "mine holds arrays that are not looked at: mine/x/.zarray as my.Handler"),
         ("mine/checkpoint", None, "mine holds arrays that are not looked at: mine/checkpoint"),
-        ("mine/ocdbt.process_1/manifest.ocdbt", None, "mine holds arrays that are not looked at: mine/ocdbt.process_1"),
+        ("mine/ocdbt.process_1/manifest.ocdbt", "my.Handler", "mine holds arrays that are not looked at: mine/ocdbt"),
         ("mine/vocabulary.txt", "my.Handler", None),
         ("mine/iterator.json", None, None),
     ],
@@ -230,7 +230,9 @@ def test_a_tree_that_is_one_array(made: Path, tmp_path: Path, layout: str) -> No
     """As the step itself, and as an item of one."""
     for at, name in (("1", ""), ("2/state", "state")):
         shutil.copytree(made / f"one_{layout}", tmp_path / at)
-        (tmp_path / at.partition("/")[0] / "commit_success.txt").touch()
+        if name:
+            about = json.dumps({"item_handlers": {name: HANDLERS["state"]}})
+            (tmp_path / "2/_CHECKPOINT_METADATA").write_text(about)
         checkpoint = read_checkpoint(tmp_path / at.partition("/")[0])
         assert judge_checkpoint(CheckpointEvidence(checkpoint)) == []
         assert {path: (leaf.shape, leaf.dtype) for path, leaf in checkpoint.arrays.items()} == {

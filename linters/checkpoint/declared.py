@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 from ...contracts.errors import ContractLintError
+from ..cut import in_a_line
 from .beside import WRITTEN
 from .facts import MARKER, Fault, Hole, Item, Step
 from .folder import Folder
@@ -70,7 +71,7 @@ def hole_of_kind(kind: Kind | None, item: Item, inner: Collection[str], files: I
     if item.layout is not None and (kind != "array" or not _is_array(item)):
         found = f"a tree of {len(item.leaves):,} {'leaf' if len(item.leaves) == 1 else 'leaves'}"
     elif item.layout is None and not {"JSON": direct, "items": folders}.get(kind):
-        found = ", ".join([*folders, *direct][:_SOME]) or "nothing"
+        found = in_a_line([*folders, *direct], _SOME) or "nothing"
     return Hole("other", "", f"it was saved as {_SAVED[kind]}, and there is {found}", item.name) if found else None
 
 

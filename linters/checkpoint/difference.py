@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from .facts import Checkpoint, Item, Leaf
+from .metadata import quoted
+from .others import other_changes, said_apart
 from .values import Values
 
 if TYPE_CHECKING:
     import numpy
 
-Kind = Literal["removed", "added", "shape", "dtype", "values"]
+Kind = Literal["removed", "added", "shape", "dtype", "content", "values"]
+"""`content`: of a text, or of what is no tree of arrays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class ValueStatistics:
 
 @dataclass(frozen=True, slots=True)
 class LeafChange:
-    """One leaf that is another."""
+    """One leaf that is another, or one key of JSON beside the trees."""
 
     kind: Kind
     path: str
@@ -53,12 +56,13 @@ class NotStored:
 def not_stored(a: Checkpoint, b: Checkpoint, changes: Iterable[LeafChange]) -> Iterator[NotStored]:
     """What is compared and was never there: chunks that should be stored, and those that need not be where it shows."""
     apart = {change.path for change in changes if change.kind == "values"}
-    sides: tuple[tuple[Literal["a", "b"], Checkpoint], ...] = (("a", a), ("b", b))
-    for side, checkpoint in sides:
+    short = _names(a, b)
+    sides: tuple[tuple[Literal["a", "b"], Checkpoint, bool], ...] = (("a", a, short[0]), ("b", b, short[1]))
+    for side, checkpoint, left_out in sides:
         trees = _trees(checkpoint)
         for item in trees:
             for hole in item.holes:
-                path = _path(item, hole.leaf, trees)
+                path = _path(item, hole.leaf, trees, left_out)
                 if hole.leaf in item.leaves and (hole.kind == "absent" or (hole.kind == "unstored" and path in apart)):
                     yield NotStored(side, path, hole.what)
 
@@ -68,7 +72,8 @@ def difference(
 ) -> Iterator[LeafChange]:
     """Every change by path. With `values`, arrays of one shape are read block by block, those of each side beside the
     other's. Raises ContractLintError for contents that cannot be read."""
-    mine, theirs = _leaves(a), _leaves(b)
+    short = _names(a, b)
+    mine, theirs = _leaves(a, short[0]), _leaves(b, short[1])
     readers: dict[tuple[int, str], Values] = {}
     for path in sorted({*mine, *theirs}):
         if path not in theirs or path not in mine:
@@ -82,6 +87,8 @@ def difference(
             continue
         if leaf_a.dtype != leaf_b.dtype:
             yield LeafChange("dtype", path, leaf_a.dtype, leaf_b.dtype)
+        if leaf_a.text != leaf_b.text:
+            yield LeafChange("content", path, *_texts(leaf_a.text, leaf_b.text))
         if not values or leaf_a.kind != "array" or leaf_a.shape is None:
             continue
         if on_progress is not None:
@@ -91,6 +98,8 @@ def difference(
         found = statistics(readers[0, item_a.name].of(leaf_a), readers[1, item_b.name].of(leaf_b))
         if found.different:
             yield LeafChange("values", path, None, None, found)
+    for other in other_changes(a, b, values=values):
+        yield LeafChange(other.kind, other.path, other.before, other.after)
 
 
 def statistics(a: Iterable[numpy.ndarray], b: Iterable[numpy.ndarray]) -> ValueStatistics:
@@ -118,11 +127,31 @@ def statistics(a: Iterable[numpy.ndarray], b: Iterable[numpy.ndarray]) -> ValueS
     return ValueStatistics(elements, different, largest, relative, (odd_a, odd_b))
 
 
-def _leaves(checkpoint: Checkpoint) -> dict[str, tuple[Item, Leaf]]:
-    """Leaves by path; the name of an item is left out where no other has a tree: what lies deeper keeps its own."""
+def _names(a: Checkpoint, b: Checkpoint) -> tuple[bool, bool]:
+    """For each side whether the name of its one item is left out, so that as many leaves as can be have one path in
+    both: what was made from a step may have kept that name."""
+    sides = [[(short, _leaves(checkpoint, short).keys()) for short in (True, False)] for checkpoint in (a, b)]
+    pairs = [(mine, theirs) for mine in sides[0] for theirs in sides[1]]
+    (one, _), (other, _) = max(pairs, key=lambda pair: len(pair[0][1] & pair[1][1]))
+    return one, other
+
+
+def _texts(a: str | None, b: str | None) -> tuple[str, str]:
+    if a is None or b is None:
+        return _text(a), _text(b)
+    return said_apart(a, b)
+
+
+def _text(text: str | None) -> str:
+    return "no text" if text is None else quoted(text)
+
+
+def _leaves(checkpoint: Checkpoint, short: bool) -> dict[str, tuple[Item, Leaf]]:
+    """Leaves by path. `short`: the name of an item is left out where no other has a tree; what lies deeper keeps its
+    own."""
     trees = _trees(checkpoint)
     return {
-        _path(item, path, trees): (item, leaf)
+        _path(item, path, trees, short): (item, leaf)
         for item in trees
         for path, leaf in item.leaves.items()
         if leaf.kind != "empty"
@@ -133,9 +162,9 @@ def _trees(checkpoint: Checkpoint) -> list[Item]:
     return [item for item in checkpoint.items if item.leaves]
 
 
-def _path(item: Item, path: str, trees: list[Item]) -> str:
+def _path(item: Item, path: str, trees: list[Item], short: bool) -> str:
     outer = [each for each in trees if "/" not in each.name]
-    return (path if [item] in (outer, trees) else item.named(path)) or "."
+    return (path if short and [item] in (outer, trees) else item.named(path)) or "."
 
 
 def _described(leaf: Leaf) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from pathlib import Path
 from typing import Literal
 
 from ...contracts.finding import Severity
@@ -161,6 +162,12 @@ class Checkpoint:
     def arrays(self) -> dict[str, Leaf]:
         """The leaves that are arrays."""
         return {path: leaf for path, leaf in self.leaves.items() if leaf.kind == "array"}
+
+    @property
+    def folder(self) -> Path:
+        """Where the files of the step lie."""
+        path = Path(self.path)
+        return path / self.step.folder if self.steps else path if path.is_dir() else path.parent
 
     @property
     def latest(self) -> Step | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...contracts.errors import ContractLintError
@@ -46,9 +45,7 @@ class Values:
 
     def __init__(self, checkpoint: Checkpoint, item: Item) -> None:
         self._item = item
-        path = Path(checkpoint.path)
-        folder = path / checkpoint.step.folder if checkpoint.steps else path if path.is_dir() else path.parent
-        self._folder = Folder(folder, folder.as_posix())
+        self._folder = Folder(checkpoint.folder, checkpoint.folder.as_posix())
         self._context: Any = None
 
     def of(self, leaf: Leaf) -> Iterator[numpy.ndarray]:

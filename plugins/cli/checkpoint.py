@@ -110,7 +110,9 @@ def convert(path: str, out: str, mapping: str | None, reverse: bool, separator: 
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", help="Output format.")
 @output_option
 def diff(a: str, b: str, no_values: bool, form: str, output: str | None) -> None:
-    """Leaves that are gone or new, shapes, dtypes; and of values that differ how many, how far, and what is not finite.
+    """Leaves that are gone or new, shapes, dtypes, texts, JSON key by key.
+
+    And of values that differ how many, how far, and what is not finite.
 
     Layouts may differ. Arrays are read in blocks, so that memory does not grow with them.
     """

@@ -9,7 +9,7 @@ from typing import Any
 from ...linters.checkpoint.difference import LeafChange, NotStored, difference, not_stored
 from ...linters.checkpoint.read import read_checkpoint
 
-_SAID = {"shape": "in shape", "dtype": "in dtype", "values": "in values"}
+_SAID = {"shape": "in shape", "dtype": "in dtype", "content": "in content", "values": "in values"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +21,22 @@ class CheckpointDiff:
     values: bool
     changes: tuple[LeafChange, ...]
     holes: tuple[NotStored, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """What nobody compared."""
 
     @property
     def verdict(self) -> str:
         """`3 leaves differ: 1 added, 2 in values`."""
+        return self._found + (f"; not compared: {', '.join(self.skipped)}" if self.skipped else "")
+
+    @property
+    def _found(self) -> str:
         if not self.changes:
             same = (
                 "the same leaves, and the same values" if self.values else "the same leaves; values were not compared"
             )
             return f"{same}; chunks are not stored" if self.holes else same
-        kinds = dict.fromkeys(("removed", "added", "shape", "dtype", "values"), 0)
+        kinds = dict.fromkeys(("removed", "added", "shape", "dtype", "content", "values"), 0)
         for change in self.changes:
             kinds[change.kind] += 1
         leaves = len({change.path for change in self.changes})
@@ -43,6 +49,7 @@ class CheckpointDiff:
             "a": self.a,
             "b": self.b,
             "verdict": self.verdict,
+            "not_compared": list(self.skipped),
             "changes": [_change(change) for change in self.changes],
             "not_stored": [{"side": hole.side, "what": hole.path, "chunks": hole.what} for hole in self.holes],
         }
@@ -69,4 +76,6 @@ def checkpoint_diff(
     """Raises ContractLintError for a checkpoint that cannot be read."""
     one, other = read_checkpoint(a), read_checkpoint(b)
     changes = tuple(difference(one, other, values=values, on_progress=on_progress))
-    return CheckpointDiff(a, b, values, changes, tuple(not_stored(one, other, changes)))
+    notes = any(item.notes for side in (one, other) for item in side.items)
+    skipped = ("what .safetensors files say of themselves",) if notes else ()
+    return CheckpointDiff(a, b, values, changes, tuple(not_stored(one, other, changes)), skipped)

@@ -16,7 +16,7 @@ from .text import to_text
 from .wrap import sentences
 
 _MOST = 200
-_ORDER = ("removed", "added", "shape", "dtype")
+_ORDER = ("removed", "added", "shape", "dtype", "content")
 
 
 def text(diff: CheckpointDiff, width: int) -> str:

@@ -76,9 +76,15 @@ def test_leaves_shapes_and_dtypes(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(("a", "b"), [("zarr", "zarr3"), ("zarr3", "ocdbt3"), ("run/200", "run")])
+@pytest.mark.parametrize(("a", "b"), [("zarr", "zarr3"), ("zarr3", "ocdbt3"), ("run/300", "run")])
 def test_one_state_in_two_layouts_is_the_same(made: Path, a: str, b: str) -> None:
     assert compared(made / a, made / b) == []
+
+
+def test_of_two_steps_of_one_state_the_data_are_further(made: Path) -> None:
+    (change,) = compared(made / "run/200", made / "run")
+    assert (change.kind, change.path) == ("content", "data/metadata: next_index")
+    assert (change.before, change.after) == ("200", "300")
 
 
 def test_a_random_key_keeps_its_path_and_the_state_is_named_as_if_it_were_alone(made: Path, tmp_path: Path) -> None:
@@ -88,6 +94,7 @@ def test_a_random_key_keeps_its_path_and_the_state_is_named_as_if_it_were_alone(
     (tmp_path / "a/commit_success.txt").touch()
     changes = compared(tmp_path / "a", made / "zarr")
     keys = ["mine/root/checkpoint", "rng/jax_random_key/checkpoint"]
+    keys += ["mine/root_metadata/metadata", "rng/jax_random_key_metadata/metadata"]
     assert [(each.kind, each.path) for each in changes] == [("removed", path) for path in keys]
 
 

@@ -35,7 +35,7 @@ from ..evidence import ResumeEvidence, words
 
 def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     before = evidence.facts.unbroken
-    for leg in evidence.facts.meshes:
+    for index, leg in enumerate(evidence.facts.meshes):
         compared = leg.compared
         if compared is not None and (compared.ratio is None or compared.ratio > 1):
             times = f"{compared.ratio:.3g} times what rounding explains" if compared.ratio is not None else "not finite"
@@ -48,6 +48,7 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
                 found=str(compared.sharded),
                 evidence=(compared.method,),
                 help="look for the mesh axis that the loss depends on: `contract-lint verify --run --semantics`",
+                details={"mesh": index},
             )
         before = leg
 

@@ -33,20 +33,19 @@ from ..evidence import ResumeEvidence, first_leaf, words
 
 
 def check(evidence: ResumeEvidence) -> Iterable[Finding]:
-    for which, leg, state in evidence.restores():
-        found = list(_differs(evidence, leg, state, f"behind {which}"))
+    for index, which, leg, state in evidence.restores():
+        found = list(_differs(evidence, leg, state, f"behind {which}", {"leg": index}))
         if found:
             yield from found
             break
-    last = evidence.facts.unbroken
-    for leg in evidence.facts.meshes:
-        saved = next((seen.state for seen in last.seen if seen.step == leg.restored), None)
-        if saved is not None:
-            yield from _differs(evidence, leg, saved, f"restored from {words(last.mesh)} onto {words(leg.mesh)}")
-        last = leg
+    for index, last, leg, saved in evidence.on_meshes():
+        when = f"restored from {words(last.mesh)} onto {words(leg.mesh)}"
+        yield from _differs(evidence, leg, saved, when, {"mesh": index})
 
 
-def _differs(evidence: ResumeEvidence, leg: LegSeen, saved: dict[str, str], when: str) -> Iterable[Finding]:
+def _differs(
+    evidence: ResumeEvidence, leg: LegSeen, saved: dict[str, str], when: str, details: dict[str, int]
+) -> Iterable[Finding]:
     leaf = first_leaf(saved, leg.state)
     if leaf is None:
         return
@@ -59,6 +58,7 @@ def _differs(evidence: ResumeEvidence, leg: LegSeen, saved: dict[str, str], when
         expected=saved[path],
         found=leg.state.get(path, "no such array"),
         help="save every array as it is, and restore it with its own shape and dtype",
+        details=details,
     )
 
 

@@ -39,18 +39,18 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     different = evidence.first_difference(BATCH)
     if different is None:
         return
-    which, before, seen, _ = different
+    before, seen = different.before, different.seen
     now = seen.values.get(BATCH)
     like = evidence.step_with(BATCH, now)
     said = f"the batch of step {like:,}" if like is not None else "a batch that the run that never stopped has not seen"
     yield evidence.finding(
         RULE,
-        f"behind {which}, step {seen.step:,} is given {said}",
+        f"behind {different.which}, step {seen.step:,} is given {said}",
         subject="batch",
         expected=before.values[BATCH],
         found=str(now),
         help="save the loader's cursor with the step, and put it back; `contract-lint batch replay` tries that alone",
-        details={"like": like},
+        details={"like": like, "leg": different.leg, "anew": evidence.from_the_start(different)},
     )
 
 

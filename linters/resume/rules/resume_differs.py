@@ -39,11 +39,11 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     names = [name for name in evidence.names if name not in (BATCH, RNG, RATE)]
     different = evidence.first_difference(*names) if names else None
     if different is not None:
-        which, before, seen, name = different
+        before, seen, name = different.before, different.seen, different.name
         found = seen.values.get(name, "nothing")
         yield evidence.finding(
             RULE,
-            f"behind {which}, step {seen.step:,} gives the {name} {found}, the run that never stopped "
+            f"behind {different.which}, step {seen.step:,} gives the {name} {found}, the run that never stopped "
             f"{before.values[name]}",
             subject=name,
             expected=before.values[name],
@@ -54,9 +54,10 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
                 if before.values.get(each) != seen.values.get(each)
             ),
             help="compare what is saved with what the step reads: `contract-lint checkpoint check` lists it",
+            details={"leg": different.leg},
         )
         return
-    for which, leg in evidence.resumed():
+    for index, which, leg in evidence.resumed():
         for seen in leg.seen:
             before = evidence.unbroken(seen.step)
             leaf = first_leaf(before.state, seen.state) if before is not None else None
@@ -69,6 +70,7 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
                     expected="equal to the bit",
                     found=leaf[0],
                     help="compare what is saved with what the step reads: `contract-lint checkpoint check` lists it",
+                    details={"leg": index},
                 )
                 return
 

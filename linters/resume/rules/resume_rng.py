@@ -36,17 +36,18 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     different = evidence.first_difference(RNG)
     if different is None:
         return
-    which, before, seen, _ = different
+    before, seen = different.before, different.seen
     now = seen.values.get(RNG)
     like = evidence.step_with(RNG, now)
     said = f"draws from the keys of step {like:,}" if like is not None else "draws from other keys"
     yield evidence.finding(
         RULE,
-        f"behind {which}, step {seen.step:,} {said}",
+        f"behind {different.which}, step {seen.step:,} {said}",
         subject="rng",
         expected=before.values[RNG],
         found=str(now),
         help="save the key with the state, or derive it from a saved seed and the step",
+        details={"leg": different.leg, "anew": evidence.from_the_start(different)},
     )
 
 

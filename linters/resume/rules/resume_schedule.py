@@ -36,16 +36,17 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     different = evidence.first_difference(RATE)
     if different is None:
         return
-    which, before, seen, _ = different
+    before, seen = different.before, different.seen
     now = seen.values.get(RATE, "nothing")
     yield evidence.finding(
         RULE,
-        f"behind {which}, step {seen.step:,} has the learning rate {now}, in the run that never stopped "
+        f"behind {different.which}, step {seen.step:,} has the learning rate {now}, in the run that never stopped "
         f"{before.values[RATE]}",
         subject="learning_rate",
         expected=before.values[RATE],
         found=now,
         help="save the schedule's count with the state, and let the rate follow from it",
+        details={"leg": different.leg, "anew": evidence.from_the_start(different)},
     )
 
 

@@ -37,7 +37,7 @@ from ..evidence import ResumeEvidence
 
 def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     legs = evidence.facts.legs
-    for leg, following in pairwise(legs):
+    for index, (leg, following) in enumerate(pairwise(legs), 1):
         safe = max([leg.restored, *leg.saved])
         newest = safe if leg.committed is None else max(leg.committed, safe)
         allowed = {newest} if leg.committed is not None else {safe, leg.begun if leg.begun is not None else safe}
@@ -53,6 +53,7 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
             expected=f"step {newest:,}",
             found=f"step {following.restored:,}" if following.restored else "nothing",
             help="write under a temporary name, rename when all is there, and take up the newest that has its name",
+            details={"leg": index, "anew": not following.restored},
         )
 
 

@@ -21,7 +21,7 @@ MESH = {"data": 8, "fsdp": 1}
 def seen(step: int, **values: str) -> StepSeen:
     """What a step gives that is done right; `w` and `mu` are arrays of the state."""
     state = {"params/w": values.pop("w", f"w{step}"), "opt_state/mu": values.pop("mu", f"mu{step}")}
-    right = {"loss": f"{1 / step!r}", "batch": f"b{step}", "rng": f"r{step}", "learning_rate": f"{step / 8!r}"}
+    right = {"loss": f"{1 / max(step, 1)!r}", "batch": f"b{step}", "rng": f"r{step}", "learning_rate": f"{step / 8!r}"}
     return StepSeen(step=step, values=right | values, state=state)
 
 
@@ -43,8 +43,12 @@ OTHER_MESH = {"mesh": {"data": 4, "fsdp": 2}}
 ON_ANOTHER = leg(1, seen(2), **OTHER_MESH)
 
 
+ANEW = seen(1, mu="mu0").state
+"""What a restore of the weights of step 1 alone gives."""
+
+
 def facts(legs: Sequence[LegSeen] = (BEGUN, SECOND, LAST), **fields: Any) -> ResumeFacts:
-    unbroken = leg(0, *(seen(step) for step in (1, 2, 3, 4)), saved=[1])
+    unbroken = leg(0, *(seen(step) for step in (1, 2, 3, 4)), saved=[1], state=seen(0).state)
     return ResumeFacts(step="train", target="cpu:8", own=True, unbroken=unbroken, legs=list(legs), **fields)
 
 
@@ -107,6 +111,27 @@ CASES: list[tuple[str, ResumeFacts, str]] = [
     ),
     ("CKP707", facts(meshes=[leg(1, seen(2), compared=compared(None), **OTHER_MESH)]), "not finite"),
     (
+        "CKP706",
+        facts([BEGUN, leg(1, seen(2), state=seen(1, w="w0").state, saved=[2]), LAST]),
+        "behind the first resume, params/w of step 1 is another than it was (1 of 2 arrays)",
+    ),
+    (
+        "CKP706",
+        facts([BEGUN, leg(1, seen(2), state=seen(1, w="w0", mu="mu0").state, saved=[2]), LAST]),
+        "behind the first resume, params/w of step 1 is another than it was (2 of 2 arrays)",
+    ),
+    (
+        "CKP706",
+        facts([BEGUN, leg(1, seen(2), state=seen(1, mu="cast").state, saved=[2]), LAST]),
+        "opt_state/mu of step 1 is another than it was (1 of 2 arrays)",
+    ),
+    (
+        "CKP708",
+        facts([BEGUN, leg(1, seen(2), state=ANEW, saved=[2]), LAST]),
+        "WARM START: behind the first resume, the parameters are those that were saved, but the optimizer state "
+        "(1 array) begins anew",
+    ),
+    (
         "CKP708",
         facts(missing=["step", "optimizer slot nu"]),
         "WARM START: what is saved has no step, no optimizer slot",
@@ -130,7 +155,9 @@ def test_a_broken_promise_gives_its_finding_alone(
     loaded: LoadedContract, code: str, bad: ResumeFacts, said: str
 ) -> None:
     found = judged(loaded, bad)
-    assert [each.code for each in found] == [code] and said in found[0].message, [each.message for each in found]
+    roots = [each for each in found if each.is_root]
+    assert [each.code for each in roots] == [code] and said in roots[0].message, [each.message for each in found]
+    assert {each.code for each in found if not each.is_root} <= {"CKP706"} and (code == "CKP708" or found == roots)
 
 
 def test_the_twin_of_all_is_clean(loaded: LoadedContract) -> None:
@@ -155,6 +182,66 @@ def test_other_numbers_follow_from_another_batch(loaded: LoadedContract) -> None
 def test_a_warm_start_fails_where_it_is_asked_to(loaded: LoadedContract) -> None:
     missing = facts(missing=["step"])
     assert [judged(loaded, missing, strict)[0].severity for strict in (False, True)] == ["warning", "error"]
+
+
+def warm(first: LegSeen, **fields: Any) -> ResumeFacts:
+    return facts([BEGUN, first, LAST], **fields)
+
+
+def test_what_follows_from_a_warm_start_is_folded_and_no_worse(loaded: LoadedContract) -> None:
+    """Data, keys and schedule from the start, other numbers, the same on other meshes."""
+    from_the_start = seen(2, batch="b1", rng="r1", learning_rate="0.125", loss="0.75")
+    meshes = [leg(1, seen(2), state=ANEW, compared=compared(2.0), **OTHER_MESH)]
+    bad = warm(leg(1, from_the_start, state=ANEW, saved=[2]), meshes=meshes)
+    for strict in (False, True):
+        found = judged(loaded, bad, strict)
+        (root,) = [each for each in found if each.is_root]
+        assert root.code == "CKP708" and {each.caused_by for each in found if each is not root} == {root.fingerprint}
+        codes = sorted(each.code for each in found)
+        assert codes == ["CKP701", "CKP702", "CKP703", "CKP704", "CKP706", "CKP706", "CKP707", "CKP708"]
+        assert {each.severity for each in found} == {"error" if strict else "warning"}
+
+
+def test_steps_that_are_counted_anew_are_part_of_a_warm_start(loaded: LoadedContract) -> None:
+    found = judged(loaded, warm(leg(0, seen(1), state=ANEW, saved=[2])))
+    assert {each.code: each.is_root for each in found}["CKP708"] and "behind a restart" in found[-1].message
+    lost = [each for each in found if each.code == "CKP705"]
+    assert [each.severity for each in lost] == ["warning"] and not lost[0].is_root
+    whole = judged(loaded, warm(leg(0, seen(1), state=seen(0).state, saved=[2])))
+    assert {(each.code, each.severity) for each in whole if each.is_root} == {("CKP705", "error")}
+
+
+def test_a_fault_of_its_own_stays_beside_a_warm_start(loaded: LoadedContract) -> None:
+    """A cursor that stands still, an array that was cast on another mesh, a torn step that was taken up."""
+    frozen = facts([BEGUN, leg(1, seen(2), state=ANEW, saved=[2]), leg(2, seen(3, batch="b2"))])
+    cast = seen(1, w="cast", mu="mu0").state
+    mesh = warm(leg(1, seen(2), state=ANEW, saved=[2]), meshes=[leg(1, seen(2), state=cast, **OTHER_MESH)])
+    torn = facts([BEGUN, leg(1, seen(2), state=ANEW, saved=[2], committed=2), leg(1, seen(2))])
+    for bad, code in ((frozen, "CKP702"), (mesh, "CKP706"), (torn, "CKP705")):
+        roots = {each.code: each.severity for each in judged(loaded, bad) if each.is_root}
+        assert roots == {"CKP708": "warning", code: "error"}
+
+
+def test_what_is_not_saved_explains_what_begins_anew(loaded: LoadedContract) -> None:
+    found = judged(loaded, warm(leg(1, seen(2, loss="0.75"), state=ANEW, saved=[2]), missing=["optimizer slot mu"]))
+    (root,) = [each for each in found if each.is_root]
+    assert root.message.startswith("WARM START: what is saved has no optimizer slot mu; behind the first resume, ")
+    assert {each.code for each in found} == {"CKP701", "CKP706", "CKP708"}
+    cast = judged(loaded, warm(leg(1, seen(2), state=seen(1, w="cast").state, saved=[2]), missing=["step"]))
+    assert {each.code for each in cast if each.is_root} == {"CKP706", "CKP708"}
+
+
+def test_what_is_found_on_meshes_follows_from_a_fault_of_the_resume(loaded: LoadedContract) -> None:
+    lost = [leg(1, seen(2), state={"params/w": "cast"}, compared=compared(2.0), **OTHER_MESH)]
+    for values, state, on_mesh in (
+        ({"batch": "b1"}, None, {"CKP706": True, "CKP707": False}),
+        ({}, seen(1, w="cast").state, {"CKP706": False, "CKP707": False}),
+    ):
+        fields = {} if state is None else {"state": state}
+        found = judged(loaded, facts([BEGUN, leg(1, seen(2, **values), saved=[2], **fields), LAST], meshes=lost))
+        assert {each.code: each.is_root for each in found if "mesh" in each.details} == on_mesh
+    alone = judged(loaded, facts(meshes=lost))
+    assert {each.code: each.is_root for each in alone} == {"CKP706": True, "CKP707": False}
 
 
 def test_what_the_contract_accepts_is_marked(loaded: LoadedContract, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ class Run:
         pass
 
     def state(self) -> Any:
-        return self.arrays
+        return {"params": {"w": self.arrays["w"]}, "opt_state": {"m": self.arrays["m"]}}
 
 
 def build(

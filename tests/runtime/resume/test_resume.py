@@ -35,7 +35,7 @@ checkpoint:
 
 def tried(folder: Path, **args: object) -> Report:
     path = folder / "small.contract.yaml"
-    path.write_text(OWN.format(here=json.dumps(str(HERE)), args=json.dumps(args)))
+    path.write_text(OWN.format(here=json.dumps(str(HERE)), args=json.dumps(args)) + "mesh: { axes: { data: 1 } }\n")
     return check_resume(str(path), Options(steps=4))
 
 
@@ -43,7 +43,7 @@ def tried(folder: Path, **args: object) -> Report:
 @pytest.mark.parametrize(
     ("fault", "code", "said"),
     [
-        ("weights", "CKP706", "m of step 1 is another"),
+        ("weights", "CKP708", "WARM START: behind the first resume, the parameters are those that were saved, but the"),
         ("frozen", "CKP702", "behind the first resume, step 3 is given the batch of step 2"),
         ("schedule", "CKP704", "step 2 has the learning rate"),
         ("anew", "CKP705", "begins anew: step 1 was committed"),
@@ -53,6 +53,7 @@ def test_a_fault_is_found_by_its_name(tmp_path: Path, fault: str, code: str, sai
     report = tried(tmp_path, fault=fault)
     roots = [root.finding for root in report.new_roots()]
     assert {each.code for each in roots} == {code} and said in roots[0].message, [each.message for each in roots]
+    assert report.exit_code == (0 if fault == "weights" else 1)
 
 
 @pytest.mark.slow

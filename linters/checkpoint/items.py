@@ -17,7 +17,7 @@ from .orbax import METADATA, fault_of_names, is_single, read_tree
 from .random_keys import faults_of_keys, trees_of_keys
 from .safetensors import SUFFIX, read_safetensors
 from .steps import PROCESS, STEP_METADATA, TEMPORARY
-from .trees import by_tree, merged, remains_of, trees_in, unmerged, without_leftovers
+from .trees import by_tree, merged, process_of, remains_of, trees_in, unmerged, without_leftovers
 
 _JSON = "metadata"
 """What Orbax calls the file of an item of JSON."""
@@ -122,9 +122,10 @@ class _Reader:
                 yield Hole("absent", "", f"{marked} holds nothing but {MARKER}", marked)
         for each, path in remains_of(loose).items():
             if each not in torn and not is_foreign(handler):
-                yield Hole("absent", "", f"{path} lies beside arrays, and none is there", path)
+                yield Hole("absent", "", f"Orbax writes {path} with arrays only, and none is there", path)
+        apart = {*torn}
         unread = [path for path in loose if _ARRAYS.fullmatch(path.rpartition("/")[2])]
-        unread = sorted(path for path in unread if not any(self._of(each, path) for each in torn))
+        unread = sorted(path for path in unread if process_of(path) not in apart)
         if unread:
             more = f" and {len(unread) - 1:,} more" if len(unread) > 1 else ""
             said = f" as {handler} saves them" if is_foreign(handler) else ""

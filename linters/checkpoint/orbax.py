@@ -34,7 +34,9 @@ _OVERHEAD = 1024
 """Bytes, beside two in a hundred, that a compressor may add: bzip2, which adds most, adds half of that."""
 _ORDER = "Orbax writes little-endian and in the order of C: another tool wrote this, or numbers are read as others"
 _COMPARE = "compare the values with another step (checkpoint diff); if another tool wrote the array, accept this"
-_CHUNK = re.compile(r"c(?:[./]\d+)*|\d+(?:[./]\d+)*")
+CHUNK = r"(?:c(?:[./]\d+)*|\d+(?:[./]\d+)*)"
+"""What zarr calls a chunk."""
+_CHUNK = re.compile(CHUNK)
 
 
 def read_tree(folder: Folder, below: str, files: Mapping[str, int], *, single: bool = False) -> Item:

@@ -11,14 +11,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from .beside import PLACED, WRITTEN
 from .ocdbt import MANIFEST
-from .orbax import AGGREGATE, METADATA
+from .orbax import AGGREGATE, CHUNK, METADATA
 from .steps import PROCESS, TEMPORARY
 from .strings import STRINGS
 from .zarr import NAMES
 
 _MARKS = (METADATA, MANIFEST)
 _ARRAYS = tuple(NAMES.values())
-_BESIDE = re.compile(rf"(?:(?P<folder>.*)/)?(?:{PLACED}|{WRITTEN}/process_\d+|{STRINGS}|d/[0-9a-f]{{32}})")
+_BESIDE = re.compile(
+    rf"(?:(?P<folder>.*)/)?(?:{PLACED}|{WRITTEN}/process_\d+|{STRINGS}|d/[0-9a-f]{{32}}|{AGGREGATE}/{CHUNK})"
+)
 
 
 def trees_in(files: Iterable[str], declared: Collection[str]) -> tuple[list[str], list[str]]:
@@ -61,12 +63,13 @@ def merged(folders: Iterable[str]) -> list[str]:
 
 def unmerged(files: Iterable[str], trees: Collection[str]) -> list[str]:
     """Folders where each process still has its own database, and nothing joins them: no restore reads that."""
-    found: set[str] = set()
-    for path in files:
-        at = f"/{path}".find(f"/{PROCESS}")
-        if at >= 0 and "/" in path[at:]:
-            found.add(path[: max(at - 1, 0)])
-    return sorted(found - {*trees})
+    return sorted({folder for path in files if (folder := process_of(path)) is not None} - {*trees})
+
+
+def process_of(path: str) -> str | None:
+    """The folder in which a process has a database of its own that this file is of; None where it is of none."""
+    folder, found, _ = f"/{path.rpartition('/')[0]}".partition(f"/{PROCESS}")
+    return folder[1:] if found else None
 
 
 def remains_of(files: Iterable[str]) -> dict[str, str]:

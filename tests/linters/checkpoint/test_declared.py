@@ -91,7 +91,7 @@ def test_an_array_of_a_tree_may_be_called_as_one_by_itself_is(made: Path, tmp_pa
         (lambda step: drop(step, *NAMING), "the step is not all there: it has ocdbt.process_*, and manifest.ocdbt"),
         (lambda step: drop(step, ABOUT, *NAMING), "the step is not all there: it has ocdbt.process_*"),
         (lambda step: drop(step, *NAMING, "ocdbt.process_0"), "it was saved as a tree of arrays, and _METADATA is"),
-        (lambda step: drop(step, ABOUT, *NAMING, "ocdbt.process_0"), "lies beside arrays, and none is there"),
+        (lambda step: drop(step, ABOUT, *NAMING, "ocdbt.process_0"), "with arrays only, and none is there"),
     ],
 )
 def test_a_step_that_was_a_tree(made: Path, tmp_path: Path, change: Change, expected: str | None) -> None:
@@ -116,6 +116,18 @@ def test_a_step_of_which_no_array_was_read_is_not_complete(
     assert said(step)[0][2].startswith("1 holds no array that can be read here")
     shutil.copytree(made / "items/1/state", step / "state")
     assert {severity for _, severity, _ in said(step)} <= {"info", "warning"}
+
+
+@pytest.mark.parametrize("left", ["checkpoint/0", "_sharding", "array_metadatas/process_0", None])
+def test_what_is_left_of_an_array_that_nothing_declares(made: Path, tmp_path: Path, left: str | None) -> None:
+    shutil.copytree(made / "items/1", tmp_path / "1")
+    drop(tmp_path / "1", ABOUT)
+    for path in sorted((tmp_path / "1/mean").rglob("*")):
+        if left is not None and path.is_file() and path != tmp_path / "1/mean" / left:
+            path.unlink()
+    errors = [message for _, severity, message in said(tmp_path / "1") if severity == "error"]
+    expected = f"mean is not all there: Orbax writes mean/{left} with arrays only, and none is there"
+    assert errors == [expected] * (left is not None)
 
 
 @pytest.mark.parametrize("step", ["run/300", "items/1", "nested/1"])

@@ -103,6 +103,15 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlisted:
+    """Arrays that are stored and that `by` (a tree, an index) does not name. `lost`: they look as if it should."""
+
+    by: str
+    names: tuple[str, ...]
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One part of a step: a tree of arrays (`layout` says how it is stored), or files of another kind (None)."""
 
@@ -110,8 +119,7 @@ class Item:
     layout: Layout | None
     leaves: Mapping[str, Leaf]
     holes: tuple[Hole, ...] = ()
-    unlisted: tuple[str, ...] = ()
-    """Arrays that are stored and that the tree does not name."""
+    unlisted: tuple[Unlisted, ...] = ()
     faults: tuple[Fault, ...] = ()
     fixed: bool = False
     """Whether what saved it knows one layout, whatever was chosen for trees: a random key, an array by itself."""

@@ -7,14 +7,14 @@ https://orbax.readthedocs.io/en/latest/guides/checkpoint/checkpoint_format.html
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from .beside import faults_of_written, placed
 from .blosc import blosc_cut
 from .entries import EMPTY, faults_of_entries, faults_of_scalars, jax_arrays, keys_of, paths_of
-from .facts import Fault, Hole, Item, Leaf, LeafKind
+from .facts import Fault, Hole, Item, Leaf, LeafKind, Unlisted
 from .folder import Folder
 from .metadata import parse, quoted, wrong
 from .ocdbt import MANIFEST, read_ocdbt
@@ -89,11 +89,22 @@ def read_tree(folder: Folder, below: str, files: Mapping[str, int], *, single: b
     found += texts.holes
     faults += texts.faults
     layout = "ocdbt" if ocdbt else "zarr3" if version == 3 else "zarr"
-    unlisted = arrays.keys() - {name for _, name, _ in told}
+    named = {name for _, name, _ in told}
+    unlisted = arrays.keys() - named
+    firsts = {name.partition(".")[0] for name in named if "." in name}
+    lost = unlisted if ocdbt else {name for name in unlisted if _beside(name, named, firsts)}
     if ocdbt:
         # A database names all that is in it, and no folder beside it.
         unlisted |= {_array_of(key) for key in plain(files, below) if _describes(2)(key) or _describes(3)(key)}
-    return Item(below, layout, leaves, tuple(found), tuple(sorted(unlisted)), tuple(faults))
+    parts = ((lost, True), (unlisted - lost, False))
+    more = tuple(Unlisted("its tree", tuple(sorted(names)), told) for names, told in parts if names)
+    return Item(below, layout, leaves, tuple(found), more, tuple(faults))
+
+
+def _beside(name: str, named: Collection[str], firsts: Collection[str]) -> bool:
+    """Whether an array that a tree does not name is called as those that it names, or ends as one does (a slot)."""
+    ends = [at for at, each in enumerate(name) if each == "."]
+    return (bool(ends) and name[: ends[0]] in firsts) or any(name[at + 1 :] in named for at in ends)
 
 
 def is_single(item: Item) -> bool:

@@ -12,7 +12,7 @@ from math import prod
 from operator import itemgetter
 from typing import Any
 
-from .facts import Hole, Item, Leaf
+from .facts import Hole, Item, Leaf, Unlisted
 from .folder import Folder
 from .metadata import parse, quoted, sizes, wrong
 from .stored import Extent
@@ -60,15 +60,25 @@ def read_safetensors(folder: Folder, names: Collection[str], files: Mapping[str,
             where.setdefault(tensor, name)
             leaves[leaf.path] = leaf
             holes += found
+    listed: dict[str, set[str]] = {}
+    indices: dict[str, str] = {}
     for index in sorted(path for path in files if path.endswith(INDEX) and "/" not in path):
         for tensor, file in _index(folder, index).items():
+            listed.setdefault(file, set()).add(tensor)
+            indices[file] = index
             path = path_of(tensor)
             if where.get(tensor) == file:
                 continue
             what = f"{index} says it is in {file}, " + (f"it is in {where[tensor]}" if tensor in where else "it is not")
             holes.append(Hole("absent", path, what, file))
             leaves.setdefault(path, Leaf(path))
-    return Item("", "safetensors", leaves, (*holes, *_unnumbered(names)), notes=tuple(sorted(notes)))
+    # A file that no index names is of something else.
+    unlisted: dict[str, list[str]] = {}
+    for tensor, file in where.items():
+        if file in listed and tensor not in listed[file]:
+            unlisted.setdefault(indices[file], []).append(tensor)
+    more = tuple(Unlisted(index, tuple(sorted(tensors)), lost=True) for index, tensors in unlisted.items())
+    return Item("", "safetensors", leaves, (*holes, *_unnumbered(names)), more, notes=tuple(sorted(notes)))
 
 
 def _unnumbered(names: Iterable[str]) -> Iterable[Hole]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ...contracts.data_manifest import DataManifest, read_manifest
+from ...contracts.data_manifest import DataFile, DataManifest, read_manifest
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.load import LoadedContract, load_contract
@@ -72,8 +73,19 @@ def digests_of(path: str, step: int | None, output: str | None, on_progress: Tol
 def _digests(checkpoint: Checkpoint, without: Sequence[Path], on_progress: Told | None) -> DataManifest:
     folder = Path(checkpoint.path, checkpoint.step.folder) if checkpoint.steps else Path(checkpoint.path)
     if folder.is_file():
-        raise ContractLintError("is a file, and digests are of a folder", Location(checkpoint.path), "name its folder")
+        if on_progress is not None:
+            on_progress(f"reading {folder.name}")
+        return DataManifest((_file_digest(folder),), None)
     return build_manifest(folder, lenient=True, without=without, on_progress=on_progress)
+
+
+def _file_digest(path: Path) -> DataFile:
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return DataFile(path.name, "shard", file.tell(), f"sha256:{digest}")
+    except OSError as error:
+        raise ContractLintError(f"cannot be read: {error.strerror or error}", Location(path.as_posix())) from error
 
 
 def _observed(checkpoint: Checkpoint, section: CheckpointSection | None) -> Observations | None:

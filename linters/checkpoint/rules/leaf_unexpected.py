@@ -2,7 +2,9 @@
 
 ## What it does
 Compares the parameters that are saved with those of the section `model`. Says nothing with `level: contains`, and
-nothing of what lies outside the parameters. Arrays that are stored and that no tree names are told as information.
+nothing of what lies outside the parameters. Arrays that are stored and that no tree names are a warning where they
+look like leaves that it has lost: they are in its database, or are called as leaves that it names, or as a slot of one
+would be; others are told as information. So are tensors of a shard that its index does not name (a warning).
 
 ## Why is this bad?
 They are of another model, or of an older one: what is restored by name is then only a part of it.
@@ -53,17 +55,20 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             details={"leaves": extra},
         )
     for item in evidence.checkpoint.items:
-        if item.unlisted:
+        for each in item.unlisted:
+            count, first = len(each.names), each.names[0]
+            them = "it" if count == 1 else "them"
             yield evidence.finding(
                 RULE,
-                f"{counted(len(item.unlisted), 'array')} of {item.name or 'the step'} "
-                f"{'is' if len(item.unlisted) == 1 else 'are'} stored, and its tree does not name "
-                f"{'it' if len(item.unlisted) == 1 else 'them'} (first: {item.unlisted[0]})",
-                subject=f"unlisted {item.name}",
-                severity="info",
+                f"{counted(count, 'array')} of {item.name or 'the step'} {'is' if count == 1 else 'are'} stored, and "
+                f"{each.by} does not name {them} (first: {first})",
+                subject=f"unlisted {item.name} {'lost' if each.lost else ''}".rstrip(),
+                severity="warning" if each.lost else "info",
                 file=item.name,
-                evidence=shown(item.unlisted) if len(item.unlisted) > 1 else (),
-                help="it takes up space and is never restored",
+                evidence=shown(each.names) if count > 1 else (),
+                help=f"a restore leaves {them} out: were {them} lost from {each.by}? Bring that back, or accept this"
+                if each.lost
+                else "it takes up space and is never restored",
             )
 
 

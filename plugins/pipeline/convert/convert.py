@@ -135,20 +135,27 @@ def _names(checkpoint: Checkpoint, rules: tuple[MappingRule, ...] | None) -> Map
         raise ContractLintError(
             f"no shape or dtype is stored of {in_a_line(unknown, _SHOWN)}", Location(checkpoint.path)
         )
-    if "" in checkpoint.arrays:
+    if [*checkpoint.arrays] == [""]:
         help = "save it in a tree, `{name: array}`"
         raise ContractLintError("is one array that has no name", Location(checkpoint.path), help)
-    names = mapped([*checkpoint.arrays, *others], rules, checkpoint.path)
+    names = mapped([*checkpoint.arrays, *others], rules, checkpoint.path, _only(checkpoint))
     kept = [path for path in others if path in names.names]
     if kept:
+        drops = [f'`{{ from: "{path}", drop: true }}`' for path in kept]
         help = (
-            f'leave it out by a mapping, `{{ from: "{kept[0]}", drop: true }}`, and keep what is behind it with '
-            '`{ from: "**", to: "**" }`'
+            f"leave {'it' if len(kept) == 1 else 'them'} out by a mapping, {in_a_line(drops, _SHOWN)}, and keep what "
         )
+        help += 'is behind with `{ from: "**", to: "**" }`'
         raise ContractLintError(f"no array is in {in_a_line(kept, _SHOWN)}", Location(checkpoint.path), help)
     if not names.names:
         raise ContractLintError("there is no array to convert", Location(checkpoint.path))
     return names
+
+
+def _only(checkpoint: Checkpoint) -> str:
+    """What the paths of the one tree begin with that rules may leave out; "" where there are more trees."""
+    trees = [item.name for item in checkpoint.items if item.leaves]
+    return f"{trees[0]}/" if len(trees) == 1 and trees[0] else ""
 
 
 def _without_arrays(checkpoint: Checkpoint, item: Item) -> list[str]:

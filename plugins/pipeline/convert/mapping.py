@@ -11,7 +11,7 @@ stood for. The first rule that fits counts. Arrays are never transposed: `transp
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,8 +82,8 @@ def read_mapping(path: str, *, reverse: bool = False) -> tuple[MappingRule, ...]
     return tuple(rule.turned() for rule in rules) if reverse else rules
 
 
-def mapped(paths: Iterable[str], rules: tuple[MappingRule, ...] | None, shown: str) -> Mapped:
-    """The name of every array. Without rules each keeps its own.
+def mapped(paths: Iterable[str], rules: tuple[MappingRule, ...] | None, shown: str, item: str = "") -> Mapped:
+    """The name of every array. Without rules each keeps its own. `item`: what paths may be written without.
 
     Raises ContractLintError for arrays that no rule names, for a rule that fits none, for two arrays of one name, for a
     name below another, and for one that leads out of the folder.
@@ -93,7 +93,7 @@ def mapped(paths: Iterable[str], rules: tuple[MappingRule, ...] | None, shown: s
     unmapped: list[str] = []
     used: set[MappingRule] = set()
     for path in paths:
-        found = next(((rule, m) for rule in rules if (m := rule.name(path))), None) if rules is not None else None
+        found = next(_fits(path, rules, item), None) if rules is not None else None
         if rules is None:
             names[path] = path
         elif found is None:
@@ -117,12 +117,23 @@ def mapped(paths: Iterable[str], rules: tuple[MappingRule, ...] | None, shown: s
     return Mapped(names, tuple(dropped))
 
 
+def _fits(path: str, rules: tuple[MappingRule, ...], item: str) -> Iterator[tuple[MappingRule, re.Match[str]]]:
+    """The rules that fit a path, or the path without the name of the one item."""
+    short = path.removeprefix(item)
+    for rule in rules:
+        match = rule.name(path) or (rule.name(short) if short != path else None)
+        if match is not None:
+            yield rule, match
+
+
 def _apart(names: Mapping[str, str], shown: str) -> None:
     sources: dict[str, str] = {}
     for source, name in names.items():
         reason = bad_name(name)
         if reason is not None:
-            raise ContractLintError(f"{source} would be called `{name}`, which {reason}", Location(shown))
+            raise ContractLintError(
+                f"{source or 'the leaf with an empty name'} would be called `{name}`, which {reason}", Location(shown)
+            )
         if name in sources:
             said = f"{sources[name]} and {source} would both be called {name}"
             raise ContractLintError(said, Location(shown), "give them names of their own")

@@ -15,7 +15,7 @@ from contract_lint.contracts.finding import Finding
 from contract_lint.contracts.load import load_contract
 from contract_lint.contracts.record import section_digests
 from contract_lint.linters.checkpoint.evidence import CheckpointEvidence, Digests
-from contract_lint.linters.checkpoint.facts import Checkpoint, Fault, Hole, Item, Leaf, Placed, Step
+from contract_lint.linters.checkpoint.facts import Checkpoint, Fault, Hole, Item, Leaf, Placed, Step, Unlisted
 from contract_lint.linters.checkpoint.judge import judge_checkpoint
 from contract_lint.linters.checkpoint.observations import Line, Observations
 from contract_lint.linters.registry import builtin_rules
@@ -155,7 +155,12 @@ CASES: list[tuple[str, Change, str, Change]] = [
         "1 parameter is saved that the model does not have (first: head)",
         {**HEAD_TOO, "section": "{ level: contains }"},
     ),
-    ("CKP604", {"unlisted": ("old",)}, "1 array of state is stored, and its tree does not name it", {"unlisted": ()}),
+    (
+        "CKP604",
+        {"unlisted": (Unlisted("its tree", ("old",)),)},
+        "1 array of state is stored, and its tree does not name it",
+        {"unlisted": ()},
+    ),
     (
         "CKP605",
         leaves({"params/embed": (500, 64)}),

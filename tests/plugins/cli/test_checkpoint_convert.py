@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import random
@@ -228,3 +229,38 @@ def test_one_array_without_a_name(cli: Run, tmp_path: Path) -> None:
     assert cli("checkpoint", "check", "step").returncode == 0
     done = cli("checkpoint", "convert", "step", "b.safetensors")
     assert done.returncode == 2 and "is one array that has no name" in done.stderr, done.stderr
+
+
+def test_the_name_of_the_one_item_may_be_left_out_and_what_to_drop_is_told_whole(cli: Run, tmp_path: Path) -> None:
+    saved(tmp_path / "a.safetensors", {"params.w": ("F32", [4, 2]), "params.v": ("BF16", [3])})
+    assert cli("checkpoint", "convert", "a.safetensors", "step/state").returncode == 2
+    (tmp_path / "step").mkdir()
+    assert cli("checkpoint", "convert", "a.safetensors", "step/state").returncode == 0
+    for name in ("data", "more"):
+        (tmp_path / "step" / name).mkdir()
+        (tmp_path / "step" / name / "metadata").write_text("{}")
+    handlers = {name: "orbax.checkpoint.JsonCheckpointHandler" for name in ("data", "more")}
+    (tmp_path / "step/_CHECKPOINT_METADATA").write_text(json.dumps({"item_handlers": handlers}))
+    done = cli("checkpoint", "convert", "step", "b.safetensors")
+    told = " ".join(done.stderr.split())
+    assert done.returncode == 2 and '{ from: "data", drop: true }' in told and '{ from: "more", drop: true }' in told
+    for source in ("params/**", "state/params/**"):
+        rules = f'- {{ from: "{source}", to: "params/**" }}\n  - {{ from: "*", drop: true }}\n'
+        (tmp_path / "m.yaml").write_text(f"rules:\n  {rules}")
+        done = cli("checkpoint", "convert", "step", "b.safetensors", "--mapping", "m.yaml")
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "b.safetensors").read_bytes() == (tmp_path / "a.safetensors").read_bytes()
+        (tmp_path / "b.safetensors").unlink()
+
+
+def test_digests_of_one_file(cli: Run, tmp_path: Path) -> None:
+    file = saved(tmp_path / "a.safetensors", {"w": ("F32", [4, 2])})
+    assert cli("checkpoint", "digests", "a.safetensors", "--output", "d.json").returncode == 0
+    listed = json.loads((tmp_path / "d.json").read_text())["files"]
+    expected = f"sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}"
+    assert [(each["path"], each["sha256"]) for each in listed] == [("a.safetensors", expected)]
+    done = cli("checkpoint", "check", "a.safetensors", "--digests", "d.json")
+    assert done.returncode == 0 and "contents as in d.json" in " ".join(done.stdout.split())
+    file.write_bytes(file.read_bytes()[:-1] + b"\1")
+    done = cli("checkpoint", "check", "a.safetensors", "--digests", "d.json")
+    assert done.returncode == 1 and "CKP613" in done.stdout

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from contract_lint.contracts.errors import ContractLintError
 from contract_lint.plugins.pipeline.convert import convert as convert_module
 from contract_lint.plugins.pipeline.convert import orbax
+from contract_lint.plugins.pipeline.convert.mapping import mapped
 
 pytest.importorskip("tensorstore", reason="arrays in chunks are read by TensorStore")
 
@@ -264,3 +266,9 @@ def test_digests_of_one_file(cli: Run, tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-1] + b"\1")
     done = cli("checkpoint", "check", "a.safetensors", "--digests", "d.json")
     assert done.returncode == 1 and "CKP613" in done.stdout
+
+
+def test_a_leaf_with_an_empty_name_is_one_of_several() -> None:
+    with pytest.raises(ContractLintError, match="the leaf with an empty name would be called ``, which is empty"):
+        mapped(["b", ""], None, "tree")
+    assert mapped(["b"], None, "tree").names == {"b": "b"}

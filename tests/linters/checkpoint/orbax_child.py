@@ -90,7 +90,7 @@ for name, version3 in (("items", False), ("items3", True)):
         )
         manager.save(1, args=parts)
 
-# Items in an item of a step; and trees that are one array.
+# Items in an item of a step.
 try:
     from orbax.checkpoint._src.handlers.composite_checkpoint_handler import CompositeOptions
 
@@ -108,16 +108,14 @@ with ocp.CheckpointManager(OUT / "nested", item_handlers=handlers, item_names=("
         rng=ocp.args.JaxRandomKeySave(jax.random.key(0)),
     )
     manager.save(1, args=ocp.args.Composite(outer=parts))
-for layout in ("ocdbt", "zarr", "zarr3"):
-    save(f"one_{layout}", params["embed"], use_ocdbt=layout == "ocdbt", use_zarr3=layout == "zarr3")
 
-# Parts of the state. Older versions of Orbax know no placeholders and no steps in parts.
+# Parts of the state. Older versions of Orbax know no placeholders, no steps in parts and no trees that are one array.
 save("weights", {"params": params})
-try:
+if tuple(map(int, ocp.__version__.split(".")[:2])) >= (0, 12):
     from orbax.checkpoint.experimental.v1 import partial
-except ImportError:
-    partial = None
-if partial is not None:
+
+    for layout in ("ocdbt", "zarr", "zarr3"):
+        save(f"one_{layout}", params["embed"], use_ocdbt=layout == "ocdbt", use_zarr3=layout == "zarr3")
     save("placeholders", {**state, "params": {**params, "layers": {**params["layers"], "w": ...}}, "step": ...})
     for part in ({"params": params}, {"opt_state": state["opt_state"], "step": state["step"]}):
         partial.save(OUT / "parts/100", part)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -10,13 +12,15 @@ from pydantic import ValidationError
 from .data_manifest import MAX_FILES, bad_name
 from .errors import ContractLintError
 from .finding import Location
-from .json_nodes import parse_json
-from .record import FORMS, PREDICATE, RECORD_SCHEMA, STATEMENT, Record
+from .json_nodes import MAX_DIGITS, MAX_NODES, parse_json
+from .record import FORMS, PREDICATE, RECORD_SCHEMA, STATEMENT, Record, canonical
 from .unfit import unfit
-from .yaml_nodes import Source, plain
+from .yaml_nodes import MAX_DEPTH, Source, plain
 
 MAX_BYTES = 64 * 1024 * 1024
 _NO_RECORD = "`contract-lint record create` writes one"
+_ODD = re.compile(rf"\\u[dD][89a-fA-F]|[:,\[]-?[0-9]{{{MAX_DIGITS + 1}}}")
+"""Where there may be half a surrogate pair, or more digits than a number may have."""
 
 
 def record_bytes(path: Path, shown: str) -> bytes:
@@ -49,7 +53,9 @@ def parse_record(data: bytes, shown: str) -> Record:
         text = data.decode("ascii")
     except UnicodeDecodeError as error:
         raise ContractLintError(f"byte {error.start:,} is not ASCII: this is no record", place, _NO_RECORD) from error
-    found = plain(parse_json(text, Source(Path(shown), shown)))
+    found = _canonical(text)
+    if found is None:
+        found = plain(parse_json(text, Source(Path(shown), shown)))
     predicate = _predicate(found, place)
     files = [_file(entry, number, place) for number, entry in enumerate(_subject(found, place))]
     try:
@@ -63,6 +69,26 @@ def parse_record(data: bytes, shown: str) -> Record:
             raise ContractLintError(f"has no `{absent}`, which every record has", place, _NO_RECORD)
         raise ContractLintError("is not written as records are: keys sorted, no blanks", place, _NO_RECORD)
     return record
+
+
+def _canonical(text: str) -> Any:
+    """The value of a text that is canonical and keeps the limits of `parse_json`, which gives the same, slowly and with
+    the place of what is wrong; None for any other text. What stands twice would not be written twice."""
+    if sum(map(text.count, ",[{")) >= MAX_NODES or _ODD.search(text):
+        return None
+    try:
+        found = json.loads(text)
+        if canonical(found) + "\n" != text:
+            return None
+    except (ValueError, RecursionError):
+        return None
+    level = [found]
+    for _ in range(MAX_DEPTH):
+        holders = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [each for holder in holders for each in holder]
+        if not level:
+            return found
+    return None
 
 
 def _absent(whole: Any, found: Any, key: str = "") -> str | None:

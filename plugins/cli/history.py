@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .options import cache_dir_option, output_option
 
+if TYPE_CHECKING:
+    from ..pipeline.record.history import Listed
+
+LAST = 40
+"""Records that are listed as text."""
 name_option = click.option("--name", metavar="PATTERN", help="Only records whose name matches, such as 'dense-*'.")
 database_option = click.option(
     "--db", type=click.Path(dir_okay=False), metavar="FILE", help="The index.  [default: beside the records]"
@@ -34,28 +40,31 @@ def command() -> None:
 
 
 @command.command("list", short_help="One line a record.")
-@click.option("--last", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="The newest N.")
+@click.option(
+    "--last",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help=f"The newest N.  [default: {LAST} as text, all as json]",
+)
 @name_option
 @database_option
 @format_option
 @cache_dir_option
 @output_option
 def list_records(
-    last: int, name: str | None, db: str | None, form: str, cache_dir: str | None, output: str | None
+    last: int | None, name: str | None, db: str | None, form: str, cache_dir: str | None, output: str | None
 ) -> None:
     """Each record with its verdict, the rules on records that it breaks, its loss and the time of a step: mean and
     percentiles."""
-    from ..pipeline.record.history import history
     from ..report.history_text import as_json, listed
     from ..report.json import dumps
     from ..report.text import DEFAULT_WIDTH
-    from .output import note, terminal, write
+    from .output import terminal, write
 
-    found = history(cache_dir=_cache_dir(cache_dir), database=db, name=name)
+    found = _history(cache_dir, db, name)
     width = (None if output else terminal()[0]) or DEFAULT_WIDTH
-    write(dumps(as_json(found, last)) if form == "json" else listed(found, last, width), output)
-    for each in found.unread:
-        note(f"not read: {each}")
+    write(dumps(as_json(found, last)) if form == "json" else listed(found, last or LAST, width), output)
+    _tell(found)
 
 
 @command.command("compare", short_help="Records side by side.")
@@ -87,17 +96,31 @@ def compare(records: tuple[str, ...], form: str, cache_dir: str | None, output: 
 def plot(metrics: tuple[str, ...], name: str | None, db: str | None, cache_dir: str | None, output: str | None) -> None:
     """One HTML page that loads nothing: a curve for each metric over the records; of times the percentiles beside the
     mean."""
-    from ..pipeline.record.history import history
     from ..report.history_html import history_html
     from ..report.printable import plural
-    from .output import folded, note, write
+    from .output import folded, write
 
-    found = history(cache_dir=_cache_dir(cache_dir), database=db, name=name)
+    found = _history(cache_dir, db, name)
     write(history_html(found.rows, metrics), output)
     if output:
         click.echo(folded(f"{output}: {plural(len(found.rows), 'record')}"), err=True)
-    for each in found.unread:
-        note(f"not read: {each}")
+    _tell(found)
+
+
+def _history(cache_dir: str | None, db: str | None, name: str | None) -> Listed:
+    from ..pipeline.record.history import history
+    from .progress import progress
+
+    with progress() as say:
+        return history(cache_dir=_cache_dir(cache_dir), database=db, name=name, say=say)
+
+
+def _tell(found: Listed) -> None:
+    """What stands beside the records."""
+    from .output import note
+
+    for each in (*(f"not read: {each}" for each in found.unread), *found.notes):
+        note(each)
 
 
 def _cache_dir(given: str | None) -> str | None:

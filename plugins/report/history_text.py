@@ -89,9 +89,11 @@ def times(metric: Metric) -> str:
     return f"seconds of a step: {figures} ({plural(metric.count, 'step')})"
 
 
-def as_json(found: Listed, last: int) -> dict[str, Any]:
-    """The rows as plain data."""
-    return {"schema_version": 1, "records": [_row(row) for row in found.rows[-last:]], "unread": list(found.unread)}
+def as_json(found: Listed, last: int | None) -> dict[str, Any]:
+    """The rows as plain data, all or the `last`; `older`: how many are left out."""
+    rows = found.rows[-last:] if last is not None else found.rows
+    left = {"older": len(found.rows) - len(rows), "unread": list(found.unread)}
+    return {"schema_version": 1, "records": [_row(row) for row in rows], **left}
 
 
 def _none(found: Listed) -> str:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
+from contract_lint.contracts import record_file
 from contract_lint.contracts.errors import ContractLintError
+from contract_lint.contracts.json_nodes import parse_json
 from contract_lint.contracts.record import FileDigest, canonical, digest_in, flat, summarised
 from contract_lint.contracts.record_file import parse_record
+from contract_lint.contracts.yaml_nodes import Source
 from contract_lint.linters.record.evidence import RecordEvidence
 from contract_lint.linters.record.judge import judge_record
 from hypothesis import given
@@ -133,3 +137,42 @@ def test_a_statement_with_anything_in_one_place_is_a_record_or_a_sentence(data: 
 
 def test_values_by_key() -> None:
     assert flat({"a": {"b": [1, {"c.d": 2}]}, "e": {}}) == {"a.b[0]": 1, 'a.b[1]["c.d"]': 2, "e": {}}
+
+
+def _nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+WITHIN = {"deep": _nested(40), "digits": 10**19, "pair": "\U0001f600", "like": '\\ud800 {[,":12345678901234567890123'}
+BEYOND = {"deep": _nested(50), "digits": 10**20, "half": "\ud800", "values": [0] * 400_000}
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_what_keeps_the_limits_is_read(name: str) -> None:
+    record = small(config={name: WITHIN[name]})
+    assert parse_record(record.as_text().encode(), "r") == record
+
+
+def test_a_canonical_text_is_not_read_token_by_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which the index of 5,000 records took most of its time."""
+    monkeypatch.setattr(record_file, "parse_json", None)
+    assert parse_record(small().as_text().encode(), "r") == small()
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_canonical_text_keeps_the_limits_of_every_other(name: str) -> None:
+    text = small(config={name: BEYOND[name]}).as_text()
+    with pytest.raises(ContractLintError) as refused:
+        parse_json(text, Source(Path("r"), "r"))
+    with pytest.raises(ContractLintError) as found:
+        parse_record(text.encode(), "r")
+    assert str(found.value) == str(refused.value)
+
+
+def test_a_key_that_stands_twice_is_told() -> None:
+    text = small().as_text().replace('"kind":"created"', '"kind":"created","kind":"created"')
+    with pytest.raises(ContractLintError, match="key `kind` is already given"):
+        parse_record(text.encode(), "r")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,12 @@ from ....linters.record.evidence import RecordEvidence
 from ....linters.record.judge import judge_record
 from ....runtime.cache_places import cache_places
 from .diff import FIGURES, alike, said, told
-from .index import History, Row, row_of
+from .index import History, Row, Unusable, row_of
 from .place import RECORDS, find, listed, read_record, record_data, shown_path
 
 DATABASE = "history.sqlite"
+TOLD = 1_000
+"""Records between two words on how many are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Listed:
     unread: tuple[str, ...] = ()
     others: int = 0
     """Records whose name does not match."""
+    notes: tuple[str, ...] = ()
+    """What there is to say of the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,36 +55,58 @@ class Compared:
 
 
 def history(
-    *, cache_dir: str | os.PathLike[str] | None = None, database: str | None = None, name: str | None = None
+    *,
+    cache_dir: str | os.PathLike[str] | None = None,
+    database: str | None = None,
+    name: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Listed:
     """All records of the project in this folder; `name`: those whose name matches the pattern.
 
-    `database`: the index, None: beside the records, or in memory where that takes nothing. Raises ContractLintError for
-    an index that is none.
+    `database`: the index, None: beside the records, or in memory where that cannot be used. `say` is told how many
+    records are read, where there are many. Raises ContractLintError for an index that is none, and for one that was
+    named and cannot be used.
     """
     files = {digest: path for path in listed(Path.cwd().resolve(), cache_dir) if (digest := digest_in(path.name))}
-    with closing(_opened(database, cache_dir)) as index:
-        known, unread = {row.digest: row for row in index.rows()}, []
+    index, rows, notes = _opened(database, cache_dir)
+    with closing(index):
+        known = {row.digest: row for row in rows}
+        unknown = [digest for digest, path in files.items() if not _is_of(path, known.get(digest))]
+        numbers = {digest: number for number, digest in enumerate(unknown, 1)}
         found: list[Row] = []
+        unread: list[str] = []
         for digest, path in files.items():
+            if numbers.get(digest, 0) % TOLD == 1 and len(unknown) >= TOLD:
+                say(f"reading record {numbers[digest]:,} of {len(unknown):,} that the index does not have")
             try:
                 found.append(_row(path, digest, known.get(digest)))
             except ContractLintError as error:
                 unread.append(str(error).splitlines()[0])
         there = {row.digest for row in found}
-        gone = [digest for digest in index.digests() if digest not in there]
         new = [row for row in found if known.get(row.digest) is not row]
-        if gone or new:
-            index.replace(gone, new)
+        try:
+            gone = [digest for digest in index.digests() if digest not in there]
+            if gone or new:
+                index.replace(gone, new)
+        except Unusable as error:
+            if database is not None:
+                raise
+            notes.append(_unkept(error))
+        if index.remade:
+            notes.append(f"{shown_path(index.path or Path())} was damaged, and is made again from the records")
     rows = [row for row in found if name is None or fnmatch.fnmatchcase(row.name, name)]
     rows.sort(key=lambda row: (row.created, row.digest))
-    return Listed(tuple(rows), tuple(unread), len(found) - len(rows))
+    return Listed(tuple(rows), tuple(unread), len(found) - len(rows), tuple(notes))
+
+
+def _is_of(path: Path, row: Row | None) -> bool:
+    return row is not None and row.file == path.name
 
 
 def _row(path: Path, digest: str, known: Row | None) -> Row:
     """The row of a record: the one that is known, where the file is what its name says. Raises ContractLintError."""
     data = record_data(path)
-    if known is not None and known.file == path.name:
+    if known is not None and _is_of(path, known):
         return known
     shown = shown_path(path)
     record = parse_record(data, shown)
@@ -113,10 +139,32 @@ def first_metric(row: Row, beginnings: Sequence[str]) -> Metric | None:
     return next((m for begin in beginnings for name, m in row.metrics.items() if name.startswith(begin)), None)
 
 
-def _opened(database: str | None, cache_dir: str | os.PathLike[str] | None) -> History:
-    if database is not None:
-        return History(Path(database))
-    for place in cache_places(Path.cwd().resolve(), Path(cache_dir).absolute() if cache_dir else None).readable:
-        if (place / RECORDS).is_dir() and os.access(place, os.W_OK):
-            return History(place / DATABASE)
-    return History(None)
+def _opened(database: str | None, cache_dir: str | os.PathLike[str] | None) -> tuple[History, list[Row], list[str]]:
+    """The index, its rows, and what there is to say of it."""
+    notes: list[str] = []
+    path = Path(database) if database is not None else _beside(cache_dir)
+    try:
+        index = History(path, ours=database is None)
+        try:
+            return index, index.rows(), notes
+        except ContractLintError:
+            index.close()
+            raise
+    except Unusable as error:
+        if database is not None:
+            raise
+        notes.append(_unkept(error))
+    return History(None), [], notes
+
+
+def _beside(cache_dir: str | os.PathLike[str] | None) -> Path | None:
+    """The index beside the records, where there are any: in a folder that takes it, else where it may be read."""
+    places = cache_places(Path.cwd().resolve(), Path(cache_dir).absolute() if cache_dir else None).readable
+    places = [place for place in places if (place / RECORDS).is_dir()]
+    taking = next((place for place in places if os.access(place, os.W_OK)), None)
+    return next((place / DATABASE for place in (taking, *places) if place is not None), None)
+
+
+def _unkept(error: Unusable) -> str:
+    """An index is a help: the records say the same without it."""
+    return f"{str(error).splitlines()[0]}; the records are read without it"

@@ -1,12 +1,13 @@
 """The index of a project's records: one row a record in SQLite, for lists and curves.
 
-The records are the truth; this is an index of them, made again from their files whenever it is missing or of another
-version. Each row has a seal, the sha256 of all it says and of the version that wrote it: a row that was changed since,
+The records are the truth; this is an index of them, made again from their files whenever it is missing, damaged or of an
+older version, and done without where it cannot be used. Each row has a seal, the sha256 of all it says and of the version that wrote it: a row that was changed since,
 or that the rules of another version judged, is none.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -19,8 +20,11 @@ from .... import __version__
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Finding, Location
 from ....contracts.record import Metric, Record, canonical, sha256
+from .place import shown_path
 
 VERSION = 2
+TIMEOUT = 10.0
+"""Seconds to wait for another command that writes the index."""
 _TABLE = """
 CREATE TABLE records (
     digest TEXT PRIMARY KEY, file TEXT NOT NULL, created TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
@@ -32,6 +36,18 @@ _COLUMNS = (
     *("digest", "file", "created", "name", "kind", "contract", "sections", "source", "targets", "verdict"),
     *("findings", "metrics", "conclusion"),
 )
+_OTHER = "name another file with --db"
+_UNUSABLE = {
+    sqlite3.SQLITE_CANTOPEN: ("cannot be made or opened", "name a file that can be made with --db"),
+    sqlite3.SQLITE_READONLY: ("cannot be written to", _OTHER),
+    sqlite3.SQLITE_PERM: ("cannot be written to", _OTHER),
+    sqlite3.SQLITE_FULL: ("there is no room for it", f"make room there, or {_OTHER}"),
+    sqlite3.SQLITE_IOERR: ("cannot be read or written", f"make room there, or {_OTHER}"),
+    sqlite3.SQLITE_BUSY: ("is in use by another command", f"try again when that has ended, or {_OTHER}"),
+    sqlite3.SQLITE_LOCKED: ("is in use by another command", f"try again when that has ended, or {_OTHER}"),
+    sqlite3.SQLITE_NOMEM: ("cannot be held in memory", _OTHER),
+}
+"""What SQLite says where nothing is wrong with the file, in words, and the next step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +91,36 @@ def row_of(record: Record, file: str, findings: Iterable[Finding]) -> Row:
     )
 
 
-class History:
-    """An open index. Raises ContractLintError for a file that is none, and for a link: it may lead anywhere."""
+class Unusable(ContractLintError):
+    """Nothing is wrong with an index, and it cannot be used here: no room, not writable, in use, of a later version."""
 
-    def __init__(self, path: Path | None) -> None:
-        """`path` None: in memory."""
-        self._place = Location(path.as_posix() if path is not None else ":memory:")
+
+class Damaged(ContractLintError):
+    """A file that SQLite does not read as an index."""
+
+
+class History:
+    """An open index. `remade`: it was damaged, and is begun anew.
+
+    Raises Unusable and Damaged, and ContractLintError for a database of something else and for a link: it may lead
+    anywhere.
+    """
+
+    def __init__(self, path: Path | None, ours: bool = False) -> None:
+        """`path` None: in memory. `ours`: nothing but an index has a place there, so what is none is removed."""
+        self.path, self.remade = path, False
+        self._place = Location(shown_path(path) if path is not None else ":memory:")
         if path is not None and path.is_symlink():
             help = "links are not followed: name what it points to with --db"
             raise ContractLintError("is a symbolic link", self._place, help)
         if path is not None and path.exists() and not path.is_file():
             raise ContractLintError("is no file", self._place, "name a file with --db")
         try:
-            self._database = sqlite3.connect(path if path is not None else ":memory:", timeout=10)
-        except sqlite3.Error as error:
-            raise self._broken(error) from error
-        try:
-            self._prepare()
-        except sqlite3.Error as error:
-            self.close()
-            raise self._broken(error) from error
-        except ContractLintError:
-            self.close()
-            raise
+            self._open()
+        except Damaged:
+            if not ours:
+                raise
+            self._begin_anew()
 
     def close(self) -> None:
         self._database.close()
@@ -105,21 +128,70 @@ class History:
     def rows(self) -> list[Row]:
         """The rows that are as they were written, in no order."""
         wanted = f"SELECT {', '.join(_COLUMNS)}, seal FROM records"
-        return [self._row(values) for *values, seal in self._all(wanted) if _seal(values) == seal]
+        try:
+            return [self._row(values) for *values, seal in self._all(wanted) if _seal(values) == seal]
+        except Damaged:
+            self._begin_anew()
+            return []
 
-    def replace(self, gone: Iterable[str], rows: Iterable[Row]) -> None:
+    def replace(self, gone: Iterable[str], rows: Sequence[Row]) -> None:
         """Drop the rows with these digests, then take rows in; one that is there is replaced."""
+        try:
+            self._replace(gone, rows)
+        except Damaged:
+            self._begin_anew()
+            self._replace((), rows)
+
+    def digests(self) -> set[Any]:
+        """The digests of all rows, of those that are none too."""
+        return {digest for (digest,) in self._all("SELECT digest FROM records")}
+
+    def _replace(self, gone: Iterable[str], rows: Iterable[Row]) -> None:
         marks = ", ".join("?" * (len(_COLUMNS) + 1))
         try:
             with self._database:
                 self._database.executemany("DELETE FROM records WHERE digest = ?", ((each,) for each in gone))
                 self._database.executemany(f"INSERT OR REPLACE INTO records VALUES ({marks})", map(_sealed, rows))
         except sqlite3.Error as error:
-            raise self._broken(error) from error
+            raise self._failure(error) from error
 
-    def digests(self) -> set[Any]:
-        """The digests of all rows, of those that are none too."""
-        return {digest for (digest,) in self._all("SELECT digest FROM records")}
+    def _open(self) -> None:
+        found = self.path is None or self.path.exists()
+        try:
+            self._connect()
+        except ContractLintError:
+            if self.path is not None and not found:
+                with contextlib.suppress(OSError):
+                    if not self.path.stat().st_size:  # all that was made of it
+                        self.path.unlink()
+            raise
+
+    def _connect(self) -> None:
+        try:
+            self._database = sqlite3.connect(self.path if self.path is not None else ":memory:", timeout=TIMEOUT)
+        except sqlite3.Error as error:
+            raise self._failure(error) from error
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self.close()
+            raise self._failure(error) from error
+        except ContractLintError:
+            self.close()
+            raise
+
+    def _begin_anew(self) -> None:
+        """Without what is there, and without the journals of it, which would be played back into a new file."""
+        assert self.path is not None
+        self.close()
+        try:
+            for suffix in ("", "-journal", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        except OSError as error:
+            said = f"is damaged, and cannot be removed ({error.strerror or error})"
+            raise Unusable(said, self._place, "name another file with --db") from error
+        self._open()
+        self.remade = True
 
     def _prepare(self) -> None:
         """The table, in a file that holds nothing else: what somebody else keeps in it is left alone."""
@@ -127,7 +199,7 @@ class History:
         (version,) = self._database.execute("PRAGMA user_version").fetchone()
         if version > VERSION:
             help = "name another file with --db; it is made from the records"
-            raise ContractLintError(f"is of version {version}; known here is {VERSION}", self._place, help)
+            raise Unusable(f"is of version {version}; known here is {VERSION}", self._place, help)
         named = self._database.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
         columns = {name for _, name, *_ in self._database.execute("PRAGMA table_info(records)").fetchall()}
         if named and (named != [("table", "records")] or columns - {"seal"} != set(_COLUMNS)):
@@ -146,7 +218,7 @@ class History:
             with closing(self._database.execute(query)) as found:
                 return found.fetchall()
         except sqlite3.Error as error:
-            raise self._broken(error) from error
+            raise self._failure(error) from error
 
     def _row(self, values: Sequence[str]) -> Row:
         found = dict(zip(_COLUMNS, values, strict=True))
@@ -163,20 +235,15 @@ class History:
                 }
             )
         except (ValueError, TypeError, AttributeError) as error:
-            raise self._broken(error) from error
+            raise self._failure(error) from error
 
-    def _broken(self, error: Exception) -> ContractLintError:
-        code = getattr(error, "sqlite_errorcode", None)
-        if code == sqlite3.SQLITE_CANTOPEN:
-            return ContractLintError(f"cannot be used ({error})", self._place, "name a file that can be made with --db")
-        if code == sqlite3.SQLITE_NOTADB:
-            help = "name another file with --db; if it was the index, remove it: it is made again from the records"
-            return ContractLintError(f"is no history of records ({error})", self._place, help)
-        if isinstance(error, sqlite3.OperationalError):  # locked, not writable, no room: nothing is wrong with it
-            help = "another command may be at work on it; --db names another file"
-            return ContractLintError(f"cannot be used now ({error})", self._place, help)
-        help = "remove it: it is made again from the records"
-        return ContractLintError(f"is no history of records ({str(error).splitlines()[0][:120]})", self._place, help)
+    def _failure(self, error: Exception) -> ContractLintError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # above are refinements
+        said, help = _UNUSABLE.get(code, ("", ""))
+        if said:
+            return Unusable(f"{said} ({error})", self._place, help)
+        help = "name another file with --db; if it was the index, remove it: it is made again from the records"
+        return Damaged(f"is no history of records ({str(error).splitlines()[0][:120]})", self._place, help)
 
 
 def _values(row: Row) -> tuple[str | None, ...]:

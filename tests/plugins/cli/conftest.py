@@ -52,6 +52,24 @@ def contract_text() -> str:
     return CONTRACT
 
 
+@pytest.fixture
+def recorded(cli: Run, tmp_path: Path, contract_text: str) -> Path:
+    """Three records of two contracts; the last concludes from nothing."""
+    (tmp_path / "c.contract.yaml").write_text(contract_text)
+    (tmp_path / "d.contract.yaml").write_text(contract_text.replace("name: small", "name: '<b>&'"))
+    for loss, contract in ((2.0, "c"), (1.5, "c")):
+        rows = [{"step": n, "loss": loss, "seconds": each} for n, each in enumerate([0.1 * n for n in range(1, 101)])]
+        (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        cli("record", "create", f"{contract}.contract.yaml", "--metrics", "m.jsonl", "--fail-on", "never")
+    cli("record", "create", "d.contract.yaml", "--conclusion", "<script>", "--fail-on", "never")
+    return tmp_path
+
+
+def rows(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["records"]
+
+
 BRANCH = """\
 import jax
 import jax.numpy as jnp

@@ -1,8 +1,8 @@
 """The index of a project's records: one row a record in SQLite, for lists and curves.
 
-The records are the truth; this is an index of them, made again from their files whenever it is missing, damaged or of an
-older version, and done without where it cannot be used. Each row has a seal, the sha256 of all it says and of the version that wrote it: a row that was changed since,
-or that the rules of another version judged, is none.
+The records are the truth; this is an index of them, made again from their files whenever it is missing, damaged or of
+an older version, and done without where it cannot be used. Each row has a seal, the sha256 of all it says and of the
+version that wrote it: a row that was changed since, or that the rules of another version judged, is none.
 """
 
 from __future__ import annotations

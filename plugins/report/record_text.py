@@ -115,7 +115,7 @@ def _value(found: Any, kind: str) -> str:
         return "-"
     if isinstance(found, float) and kind == "metric":
         return number(found)
-    text = one_line(found) if isinstance(found, str) else canonical(found)
+    text = one_line(found) if isinstance(found, str) and found.strip() else canonical(found)
     if kind in ("program", "data", "checkpoint", "file", "source") and len(text.removeprefix("sha256:")) in (40, 64):
         return short(text)
     return text

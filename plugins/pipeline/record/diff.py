@@ -32,7 +32,7 @@ _TOP = ("contract", "name", "deviations", "targets")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference; None: not there. What a configuration says is null is the word `null`."""
+    """One difference; None: not there. What a configuration says is null is the word `null` (see `said`)."""
 
     kind: str
     what: str
@@ -93,15 +93,23 @@ def record_diff(a: str, b: str, one: Record, other: Record) -> RecordDiff:
 
 
 def _config(one: Record, other: Record) -> Iterator[Difference]:
-    found = list(_between("config", *(said(each.config) for each in (one, other))))
+    found = list(_between("config", *said(one.config, other.config)))
     yield from sorted(found, key=lambda each: each.what.split(".")[0].split("[")[0] in _TOP)
     if not found and _file(one) != _file(other):
         yield Difference("file", one.contract.path, _file(one), _file(other))
 
 
-def said(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Every value of a configuration by its key; null as a word, since a key that is not there has none."""
-    return {key: "null" if value is None else value for key, value in flat(config).items()}
+def said(*configs: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every value of each configuration by its key; null as a word, since a key that is not there has none. Beside it,
+    the text `null` is in quotes."""
+    found = [flat(each) for each in configs]
+    null = {key for each in found for key, value in each.items() if value is None}
+    return [{key: _word(value) if key in null else value for key, value in each.items()} for each in found]
+
+
+def _word(value: Any) -> Any:
+    """null as a word; a text of that word in quotes."""
+    return canonical(value) if value in (None, "null") else value
 
 
 def alike(one: Any, other: Any) -> bool:

@@ -116,7 +116,7 @@ def _row(path: Path, digest: str, known: Row | None) -> Row:
 def compare(named: Sequence[str], cache_dir: str | os.PathLike[str] | None = None) -> Compared:
     """These records beside each other. Raises ContractLintError for one that cannot be read."""
     records = tuple(read_record(find(each, cache_dir)) for each in named)
-    configs = [said(record.config) for record in records]
+    configs = said(*(record.config for record in records))
     keys = [key for key in dict.fromkeys(key for each in configs for key in each)]
     differing = [(key, tuple(each.get(key) for each in configs)) for key in keys]
     figures = [dict(pair for name, metric in each.metrics.items() for pair in told(name, metric)) for each in records]

@@ -17,7 +17,7 @@ from contract_lint.contracts.record import (
     SourceState,
     VerdictState,
 )
-from contract_lint.plugins.pipeline.record.diff import record_diff
+from contract_lint.plugins.pipeline.record.diff import record_diff, said
 from contract_lint.plugins.report.record_text import compared, values
 
 from ...linters.record.small_record import CONFIG, small
@@ -88,6 +88,8 @@ ONE_KEY: list[tuple[dict[str, Any], str]] = [
     ({"n": {"a": [{"b": 1}]}}, "config n.a[1].b true -"),
     ({"e": []}, "config e {} []"),
     ({"null": 0}, "config null null 0"),
+    ({"null": "null"}, 'config null null "null"'),
+    ({"null": ""}, 'config null null ""'),
     ({"more": None}, "config more - null"),
     ({"more": {"f": "x"}}, "config more.f - x"),
 ]
@@ -101,6 +103,12 @@ def test_one_key_that_differs_is_told_however_it_does(changes: dict[str, Any], r
     lines = compared(record_diff("a", "b", one, other), 80).splitlines()
     assert [line.split() for line in lines[4:]] == [[kind, f"step.{key}", *sides]], lines
     assert record_diff("a", "b", one, one).differences == ()
+
+
+def test_null_its_word_and_no_key_are_three_in_any_number_of_records() -> None:
+    found = [each.get("k") for each in said({"k": None}, {"k": "null"}, {}, {"k": "x"})]
+    assert found == ["null", '"null"', None, "x"]
+    assert said({"k": "null"}, {"k": "x"}) == [{"k": "null"}, {"k": "x"}]
 
 
 def test_values_that_differ_never_look_alike() -> None:

@@ -75,7 +75,7 @@ def list_records(
 def compare(records: tuple[str, ...], form: str, cache_dir: str | None, output: str | None) -> None:
     """The keys that differ between RECORDs, and the figures of each. RECORD as `contract-lint record` takes it."""
     from ..pipeline.record.history import compare
-    from ..report.history_text import compared
+    from ..report.history_compared import compared
     from ..report.json import dumps
     from ..report.text import DEFAULT_WIDTH
     from .output import terminal, write

@@ -1,25 +1,23 @@
-"""The records of a project, and several of them side by side, for people at a terminal."""
+"""The records of a project, for people at a terminal and as plain data."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from rich.console import RenderableType
 from rich.text import Text
 
 from ...contracts.record import Metric
-from ..pipeline.record.history import Compared, Listed, first_metric
+from ..pipeline.record.history import Listed, first_metric
 from ..pipeline.record.index import Row
 from .columns import Columns
 from .printable import one_line, plural
-from .record_text import number, short, values
+from .record_text import number, short
 from .text import to_text
 
 WIDE, NARROW = 110, 78
 LOSS = ("loss",)
 TIME = ("seconds", "step_seconds", "step_time")
 """How metrics are called that are the time of one step."""
-_SHOWN = 200
 
 
 def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
@@ -59,30 +57,6 @@ def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
     return to_text(["", table], width, color, Text(told))
 
 
-def compared(found: Compared, width: int, color: bool = False) -> str:
-    """A column a record: keys that differ, then figures, beside each by how much it differs from the first."""
-    first = f"{plural(len(found.records), 'record')}: {plural(len(found.config), 'key')} of the configuration "
-    first += "differs" if len(found.config) == 1 else "differ"
-    table = Columns()
-    table.add_column("", overflow="fold")
-    for record in found.records:
-        table.add_column(short(record.digest), overflow="fold")
-    table.add_row("made (UTC)", *(record.created[:16].replace("T", " ") for record in found.records))
-    table.add_row("name", *(one_line(record.name) for record in found.records))
-    for key, configured in found.config[:_SHOWN]:
-        table.add_row(one_line(key), *values(configured))
-    parts: list[RenderableType] = ["", table]
-    if found.figures:
-        figures = Columns()
-        figures.add_column("metric", overflow="fold")
-        for record in found.records:
-            figures.add_column(short(record.digest), justify="right")
-        for name, numbers in found.figures[:_SHOWN]:
-            figures.add_row(one_line(name), *(_beside(each, numbers[0]) for each in numbers))
-        parts += ["", figures]
-    return to_text(parts, width, color, Text(first))
-
-
 def times(metric: Metric) -> str:
     """`seconds of a step: mean 0.021, p50 0.02, p90 0.024, p99 0.05 (99 steps)`."""
     figures = ", ".join(f"{name} {number(getattr(metric, name))}" for name in ("mean", "p50", "p90", "p99"))
@@ -114,9 +88,3 @@ def _row(row: Row) -> dict[str, Any]:
 
 def _figure(metric: Metric | None, name: str) -> str:
     return number(getattr(metric, name)) if metric is not None else "-"
-
-
-def _beside(found: float | None, first: float | None) -> str:
-    if found is None or first is None or not first or found == first:
-        return number(found)
-    return f"{number(found)} ({100 * (found - first) / abs(first):+.2f} %)"

@@ -16,7 +16,6 @@ from ....runtime.cache_places import FOLDER, cache_places
 RECORDS = "records"
 LATEST = "latest"
 _PREFIX = re.compile(r"[0-9a-f]{1,64}")
-MOST = 100_000
 NAMED = "a record is named NAME.<sha256 of the file>.record.json: give it back its name"
 
 
@@ -64,7 +63,7 @@ def records_in(folder: Path) -> list[Path]:
             names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
     except OSError:
         return []
-    return [folder / name for name in sorted(names)[:MOST] if digest_in(name) is not None]
+    return [folder / name for name in sorted(names) if digest_in(name) is not None]
 
 
 def find(named: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:

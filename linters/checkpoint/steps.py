@@ -20,6 +20,8 @@ TEMPORARY = ".orbax-checkpoint-tmp"
 PARTS = ".partial_save"
 """What a step is called that is saved in parts, until somebody says that it has them all."""
 STEP_METADATA = "_CHECKPOINT_METADATA"
+ORBAX = frozenset((STEP_METADATA, "_METADATA", "manifest.ocdbt"))
+"""Files that Orbax leaves in a step or an item of one, and nothing else has."""
 PROCESS = "ocdbt.process_"
 """What a process writes until all are merged into one database."""
 _NUMBER = re.compile(r"(?:[A-Za-z][\w.-]*_)?0*(\d{1,18})")
@@ -31,9 +33,7 @@ def is_step(names: Sequence[tuple[str, bool]]) -> bool:
     files = {name for name, folder in names if not folder}
     if any(folder and name.startswith(PROCESS) for name, folder in names):
         return True
-    return bool(files & {STEP_METADATA, "_METADATA", MARKER, "manifest.ocdbt"}) or any(
-        name.endswith(".safetensors") for name in files
-    )
+    return bool(files & {*ORBAX, MARKER}) or any(name.endswith(".safetensors") for name in files)
 
 
 def is_temporary(name: str) -> bool:

@@ -15,12 +15,13 @@ from ...contracts.data_manifest import MAX_DEPTH, DataFile, DataManifest, bad_na
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
 from ...contracts.model import format_bytes
-from ...contracts.record import FileDigest
+from ...contracts.record import FileDigest, digest_in
 
 _CHUNK = 1 << 20
 _HOLLOW = 1 << 30
 """From this size on a file must hold a part of what it claims: one of 10 GB may be nothing but a hole."""
 _LEAST = 64
+_BESIDE = (".git", ".contract-lint")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -45,6 +46,12 @@ class NoFileError(ContractLintError):
 _LINK = NoFile("is a symbolic link", "a symbolic link", "links are not followed: put the file there")
 _FOLDER = NoFile("is a folder", "a folder", "a record binds files")
 _OTHER = NoFile("is no file", "neither a file nor a folder", "a record binds files")
+
+
+def lies_beside(path: str) -> bool:
+    """Whether a file in the folder of a checkpoint, by its path there, is none of it: git's, what contract-lint keeps
+    in a project, a record."""
+    return path.partition("/")[0] in _BESIDE or digest_in(path.rpartition("/")[2]) is not None
 
 
 def start_of(folder: str) -> str:

@@ -30,7 +30,7 @@ from ....contracts.finding import Finding
 from ....contracts.record import FileDigest, Record, canonical, lock_digest, section_digests, sha256
 from ...rule import Rule
 from ..evidence import Recomputed, RecordEvidence
-from ..files import start_of, tree_digest
+from ..files import lies_beside, start_of, tree_digest
 
 _HELP = "make a new record: this one was put together by something else"
 
@@ -72,9 +72,10 @@ def _outside(record: Record, recomputed: Recomputed) -> Iterator[tuple[str, str 
 
 
 def below(record: Record, folder: str) -> dict[str, FileDigest]:
-    """The files of a record in a folder, by their path there."""
+    """The files of a record in the folder of a checkpoint, by their path there."""
     start = start_of(folder)
-    return {file.path[len(start) :]: file for file in record.files if file.path.startswith(start)}
+    inside = {file.path[len(start) :]: file for file in record.files if file.path.startswith(start)}
+    return {path: file for path, file in inside.items() if not lies_beside(path)}
 
 
 RULE = Rule(

@@ -2,7 +2,7 @@
 
 ## What it does
 Of a source tree with changes, looks for the digest of all that differs from the commit. Also where git did not say
-whether anything differs.
+whether anything differs. Checkpoints and what else runs write are no source.
 
 ## Why is this bad?
 The commit names another program than the one that ran. With a digest, a tree that somebody kept can be proven to be

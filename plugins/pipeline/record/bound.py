@@ -14,7 +14,7 @@ from ....contracts.promised_manifest import MANIFEST_KEY, promised_manifest
 from ....contracts.record import CheckpointState, DataState, FileDigest
 from ....linters.checkpoint.folder import Folder
 from ....linters.checkpoint.read import read_checkpoint
-from ....linters.record.files import digest_below, tree_digest
+from ....linters.record.files import digest_below, lies_beside, tree_digest
 
 Say = Callable[[str], None]
 
@@ -25,6 +25,8 @@ class Bound:
     def __init__(self, root: Path, say: Say | None = None) -> None:
         self.root = root
         self.files: dict[str, FileDigest] = {}
+        self.results: list[Path] = []
+        """Files and folders that a run wrote: they are no source of it."""
         self._say: Say = say or (lambda _: None)
 
     def name(self, path: str | os.PathLike[str]) -> str:
@@ -50,13 +52,20 @@ class Bound:
         return name
 
     def folder(self, path: str | os.PathLike[str]) -> dict[str, FileDigest]:
-        """Bind every file below a folder; by their path in it."""
+        """Bind every file of a checkpoint's folder; by their path in it."""
         shown = Path(path).as_posix()
         if os.path.islink(path):
             raise ContractLintError("is a symbolic link", Location(shown), "name the folder itself")
         inside = Folder(Path(path), shown)
         self._say(f"reading {shown}")
-        return {name: self.files[self.file(Path(path) / name)] for name in sorted(inside.files())}
+        names = [name for name in sorted(inside.files()) if not lies_beside(name)]
+        return {name: self.files[self.result(Path(path) / name)] for name in names}
+
+    def result(self, path: str | os.PathLike[str]) -> str:
+        """Bind one file that a run wrote; its name in the record."""
+        name = self.file(path)
+        self.results.append(self.root / name)
+        return name
 
     def checkpoint(self, path: str) -> CheckpointState:
         """Bind every file of a checkpoint's newest committed step, or of the step that is named."""
@@ -67,6 +76,7 @@ class Bound:
         folder = Path(path, found.step.folder) if found.steps else Path(path)
         if folder.is_file():
             raise ContractLintError("is a file, and a checkpoint is a folder", Location(path), "bind it with --file")
+        self.results += [self.root / self.name(Path(path, each.folder)) for each in found.steps]
         files = self.folder(folder)
         return CheckpointState(folder=self.name(folder), root=tree_digest(files), files=len(files))
 

@@ -89,14 +89,14 @@ def create(
     captures: dict[str, Capture] = {}
     notes: list[str] = []
     for each in asked.metrics:
-        _join(metrics, read_metrics(_read(each), bound.file(each), notes.append), each)
+        _join(metrics, read_metrics(_read(each), bound.result(each), notes.append), each)
     for each in asked.captures:
         captures[bound.name(each)] = _capture(bound, each)
     for each in asked.files:
         bound.file(each)
     checkpoints = _once(map(bound.checkpoint, asked.checkpoints))
     data = _once([*bound.promised(loaded), *map(bound.data, asked.data)])
-    verdicts = _once(verdict_in(_read(each), bound.file(each)) for each in asked.reports)
+    verdicts = _once(verdict_in(_read(each), bound.result(each)) for each in asked.reports)
     record = build(
         loaded,
         kind="created",
@@ -104,7 +104,7 @@ def create(
         contract_path=path,
         files=bound.files.values(),
         environment=environment(python),
-        source=source_state(file.parent),
+        source=source_state(file.parent, bound.results),
         author=_author(asked.author, file.parent),
         captures=[(capture, folder) for folder, capture in captures.items()],
         checkpoints=checkpoints,
@@ -184,7 +184,7 @@ def bind_texts(bound: Bound, loaded: LoadedContract) -> None:
 def _capture(bound: Bound, folder: str) -> Capture:
     capture = read_capture(folder)
     for name in ("manifest.json", *capture.manifest.files):
-        bound.file(Path(folder) / name)
+        bound.result(Path(folder) / name)
     return capture
 
 

@@ -25,6 +25,7 @@ from .place import shown_path
 VERSION = 2
 TIMEOUT = 10.0
 """Seconds to wait for another command that writes the index."""
+_PAGE = 4096
 _TABLE = """
 CREATE TABLE records (
     digest TEXT PRIMARY KEY, file TEXT NOT NULL, created TEXT NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
@@ -68,6 +69,18 @@ class Row:
     findings: tuple[str, ...]
     metrics: dict[str, Metric]
     conclusion: str | None
+
+
+def is_index(path: Path) -> bool:
+    """Whether a file is an index of records, by its beginning: SQLite keeps there what its tables are."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return False
+        with path.open("rb") as file:
+            start = file.read(_PAGE)
+    except OSError:
+        return False
+    return start.startswith(b"SQLite format 3\0") and _TABLE.strip().encode() in start
 
 
 def row_of(record: Record, file: str, findings: Iterable[Finding]) -> Row:

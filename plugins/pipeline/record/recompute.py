@@ -13,7 +13,7 @@ from ....contracts.manifest import MANIFEST
 from ....contracts.record import FileDigest, Metric, Record
 from ....hlo_tools.capture import Capture, read_capture
 from ....linters.record.evidence import Captured, Recomputed
-from ....linters.record.files import NoFile, NoFileError, digest_below, names_below, size_below, start_of
+from ....linters.record.files import NoFile, NoFileError, digest_below, lies_beside, names_below, size_below, start_of
 from .build import device_of, programs
 from .left_out import left_out
 from .metrics import MAX_BYTES, read_metrics
@@ -128,7 +128,9 @@ def _added(record: Record, root: Path, files: Mapping[str, object]) -> dict[str,
     found: dict[str, list[str]] = {}
     # The project itself, where that is a checkpoint's folder, holds other things too: this record, for one.
     for folder in sorted({each.folder for each in record.checkpoints} - {"."}):
-        more = sorted(path for path in names_below(root, folder) if path not in files)
+        start = len(start_of(folder))
+        there = (path for path in names_below(root, folder) if not lies_beside(path[start:]))
+        more = sorted(path for path in there if path not in files)
         if more:
             found[folder] = more
     return found

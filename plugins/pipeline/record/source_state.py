@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from ....contracts.errors import ContractLintError
@@ -10,16 +11,18 @@ from ....contracts.model import format_bytes
 from ....contracts.record import Author, SourceState
 from ....linters.record.files import digest_below, size_below
 from .git import GitError, commit_of, git, work_tree
+from .outputs import without_outputs
 
 MOST_UNTRACKED = 64 * 1024**2
 """Bytes of one file that is not tracked. Larger ones are data, and no part of the source."""
 MOST_FILES = 2_000
 
 
-def source_state(folder: Path) -> SourceState:
+def source_state(folder: Path, results: Iterable[Path] = ()) -> SourceState:
     """The source that `folder` lies in; without a commit where git names none, and then why.
 
-    The digest is over the binary difference to the commit and each untracked file that is not ignored, by path.
+    The digest is over the binary difference to the commit and each untracked file that is not ignored, by path. What
+    runs wrote is left out (`outputs`), and so are `results`: files and folders that the record binds as such.
     """
     try:
         root = work_tree(folder)
@@ -31,7 +34,8 @@ def source_state(folder: Path) -> SourceState:
         listed = git(root, "ls-files", "--others", "--exclude-standard", "-z")
     except GitError as error:
         return SourceState(commit=name, undigested=str(error)[:500])
-    untracked = sorted(path for path in listed.decode("utf-8", "surrogateescape").split("\0") if path)
+    found = sorted(path for path in listed.decode("utf-8", "surrogateescape").split("\0") if path)
+    untracked = without_outputs(root, found, results)
     if not difference and not untracked:
         return SourceState(commit=name, dirty=False)
     digest = hashlib.sha256(difference)

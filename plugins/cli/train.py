@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ...contracts.errors import ContractLintError
 from .options import python_option, record_option
 
 
@@ -55,25 +59,48 @@ def command(
         contract, target=target, steps=steps, checkpoints=checkpoints, save_every=save_every, python=python, say=say
     )
     rows = Timed(run)
-    for row in rows:
-        last = row.get("step") == steps - 1
-        if form == "json":
-            click.echo(json.dumps(row))
-        elif "taken_up" in row:
-            click.echo(f"taken up behind step {row['taken_up']:,} of {checkpoints}")
-        elif "entropy" in row:
-            click.echo(
-                f"entropy {row['entropy']:.4f} nats for each token, excess of the last tenth {row['excess']:.4f}"
-            )
-        elif row["step"] % every == 0 or last:
-            click.echo(f"step {row['step']:>6,}  loss {row['loss']:.4f}  grad norm {row['grad_norm']:.3g}")
-    metrics = rows.metrics()
-    if "loss" not in metrics:
-        say(f"{steps:,} step{'s are' if steps != 1 else ' is'} finished already: nothing was left to do")
-        return
-    if form == "text" and SECONDS in metrics:
-        click.echo(times(metrics[SECONDS]))
-    if seen is not None:
-        where = Where(load_settings(Path.cwd(), None).cache_dir, python)
-        program = rows.rows[-1].get("program")
-        note(record_training(seen, target, metrics, where, program=program, checkpoints=checkpoints))
+    try:
+        with closing(run):  # the child has ended before anybody asks what it has left
+            for row in rows:
+                line = json.dumps(row) if form == "json" else _line(row, steps, every, checkpoints)
+                if line is not None:
+                    click.echo(line)
+        metrics = rows.metrics()
+        if "loss" not in metrics:
+            say(f"{steps:,} step{'s are' if steps != 1 else ' is'} finished already: nothing was left to do")
+            return
+        if form == "text" and SECONDS in metrics:
+            click.echo(times(metrics[SECONDS]))
+        if seen is not None:
+            where = Where(load_settings(Path.cwd(), None).cache_dir, python)
+            program = rows.rows[-1].get("program")
+            note(record_training(seen, target, metrics, where, program=program, checkpoints=checkpoints))
+    except BaseException as error:
+        if rows.rows or not isinstance(error, ContractLintError):
+            told = () if isinstance(error, ContractLintError) else (_left(checkpoints),)  # the error says it itself
+            say(_ended(rows.rows, steps, ("no record was written",) * record + told))
+        raise
+
+
+def _line(row: Mapping[str, Any], steps: int, every: int, checkpoints: str | None) -> str | None:
+    """What is printed of a row, if anything: the first step shows that the run has begun."""
+    if "taken_up" in row:
+        return f"taken up behind step {row['taken_up']:,} of {checkpoints}"
+    if "entropy" in row:
+        return f"entropy {row['entropy']:.4f} nats for each token, excess of the last tenth {row['excess']:.4f}"
+    step, first = row["step"], "seconds" not in row
+    if step % every and step != steps and not first:
+        return None
+    return f"step {step:>6,}  loss {row['loss']:.4f}  grad norm {row['grad_norm']:.3g}"
+
+
+def _ended(rows: Sequence[Mapping[str, Any]], steps: int, told: Sequence[str]) -> str:
+    """What became of a run that was not finished."""
+    done = max((row.get("step", row.get("taken_up", 0)) for row in rows), default=0)
+    return ": ".join(filter(None, (f"ended behind step {done:,} of {steps:,}", ", and ".join(told))))
+
+
+def _left(checkpoints: str | None) -> str:
+    from ..pipeline.train import committed
+
+    return committed(checkpoints) if checkpoints is not None else "nothing was saved: --checkpoints names a folder"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 from ...contracts.errors import ContractLintError
 from ...contracts.load import LoadedContract, load_contract
 from ...contracts.record import section_digests
+from ...linters.checkpoint.folder import Folder
+from ...linters.checkpoint.steps import steps_in
 from ...runtime.folders import temporary_folder
 from ...runtime.guarded import Guarded
 from ...runtime.launch import child_environment
@@ -32,17 +34,17 @@ def train(
     save_every: int | None = None,
     python: str | None = None,
     say: Callable[[str], None] | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Train until `steps` steps are finished; yield the metrics of each: `step`, `loss` (nats a token), `grad_norm`,
-    `tokens`.
+) -> Generator[dict[str, Any], None, None]:
+    """Train until `steps` steps are finished; yield the metrics of each: `step` (how many are finished), `loss` (nats a
+    token), `grad_norm`, `tokens`.
 
     `checkpoints`: the folder that the state is saved in every `save_every` steps (default: at the end alone), with the
     observations that the contract promises; what is committed there is taken up first, and told as `{"taken_up": N}`.
     At the end come `entropy` (of the synthetic language), `excess` (mean of the last tenth of losses above it) and
     `program` (the digest of the step as it was lowered).
     `say` is told which compiler options of this process are left out.
-    Raises ContractLintError for a contract whose step is not the reference trainer, settings that do not fit, and a
-    child that dies.
+    Raises ContractLintError for a contract whose step is not the reference trainer, settings that do not fit, a disk
+    that takes no more, and a child that dies.
     """
     loaded = load_contract(Path(path)).readable()
     name = chosen_targets(loaded, () if target is None else (target,))[0]
@@ -61,17 +63,40 @@ def train(
             child = Guarded(MODULE, [request.model_dump_json()], folder, child_environment(name), python, **streams)
         except OSError as error:
             raise ContractLintError(f"cannot start {python or sys.executable}: {error.strerror}") from None
+        failed: str | None = None
+        help: str | None = None
+        begun = False
         try:
             for line in child.process.stdout or ():
-                yield json.loads(line)
+                row = json.loads(line)
+                if "failed" in row:
+                    failed, help = row["failed"], row["help"]
+                else:
+                    begun = True
+                    yield row
             code = child.process.wait()
         finally:
             child.end()
         stderr.seek(0)
         said = stderr.read()
     if code != 0:
-        last = said.strip().splitlines()[-1:] or [f"exit code {code}"]
-        raise ContractLintError(f"the trainer stopped on {name}: {last[0]}", loaded.place("step"))
+        why = failed or next(iter(said.strip().splitlines()[-1:]), f"exit code {code}")
+        if checkpoints is not None and begun:
+            why = f"{why.replace(str(Path(checkpoints).absolute()), checkpoints)}; {committed(checkpoints)}"
+        raise ContractLintError(f"the trainer stopped on {name}: {why}", loaded.place("step"), help)
+
+
+def committed(folder: str) -> str:
+    """Which step a run in this folder is taken up from, as part of a sentence."""
+    root = Folder(Path(folder), folder)
+    try:
+        found = steps_in(root, root.listed()) if root.path.is_dir() else []
+    except ContractLintError as error:
+        return f"which step of {folder} is committed cannot be told: {error.message}"
+    last = max((each.number for each in found if each.state == "committed" and each.number is not None), default=None)
+    return (
+        f"the last committed step of {folder} is {last:,}" if last is not None else f"no step of {folder} is committed"
+    )
 
 
 def _arguments(loaded: LoadedContract) -> dict[str, Any]:

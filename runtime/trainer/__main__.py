@@ -2,8 +2,9 @@
 
 REQUEST is a TrainRequest as JSON. One JSON object a step goes to standard output, `{"step", "loss", "grad_norm",
 "tokens"}`, then one with `{"entropy", "excess"}`, in nats for each token, and the digest of the program; before them
-`{"taken_up": STEPS}` where the run was taken up from a checkpoint. Settings that do not fit end with exit code 2 and a
-sentence.
+`{"taken_up": STEPS}` where the run was taken up from a checkpoint. `step` and STEPS count finished steps. Settings that
+do not fit, and what cannot be saved, end with exit code 2 and `{"failed": SENTENCE, "help"}`: what libraries say of it
+goes to standard error.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ def main(request: TrainRequest) -> int:
     try:
         chosen.require()
     except ContractLintError as error:
-        print(error, file=sys.stderr)
-        return 2
+        return _failed(error)
     chosen.configure()
     from ..build import make_mesh
     from ..request import MeshRequest, StepFailure
     from . import build
     from .data import ENTROPY
     from .lowered import lowered_digest
+    from .not_written import NotWritten
     from .train import train
 
-    def show(index: int, metrics: dict[str, Any]) -> None:
-        print(json.dumps({"step": index} | {name: float(value) for name, value in metrics.items()}), flush=True)
+    def show(steps: int, metrics: dict[str, Any]) -> None:
+        print(json.dumps({"step": steps} | {name: float(value) for name, value in metrics.items()}), flush=True)
 
     try:
         step = build(make_mesh(MeshRequest(axes=request.axes), chosen), **request.args)
@@ -45,12 +46,18 @@ def main(request: TrainRequest) -> int:
             print(json.dumps({"taken_up": taken_up}), flush=True)
         every = request.kept.every if request.kept is not None else 1
         run = train(step, request.steps, show, checkpoints, every, observer)
+    except NotWritten as error:
+        return _failed(error, "mend that: the same command goes on behind the last committed step")
     except (StepFailure, ValueError, TypeError, OSError, ImportError) as error:
-        print(" ".join(str(error).split()), file=sys.stderr)
-        return 2
+        return _failed(error)
     if len(run.losses):
         print(json.dumps({"entropy": ENTROPY, "excess": run.excess, "program": lowered_digest(step)}))
     return 0
+
+
+def _failed(error: Exception, help: str | None = None) -> int:
+    print(json.dumps({"failed": " ".join(str(error).split()), "help": help}), flush=True)
+    return 2
 
 
 def _kept(step: Any, request: TrainRequest) -> tuple[Any, Any]:

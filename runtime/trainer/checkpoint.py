@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import orbax.checkpoint as ocp
 from ... import __version__
 from . import optim
 from .feed import Feed
+from .not_written import NotWritten, why
 from .step import TrainState, TrainStep
 
 ITEMS = ("state", "data", "schedule", "versions", "contract")
@@ -47,6 +49,7 @@ class Checkpoints:
     ) -> None:
         self._step = step
         self._contract = dict(contract or {})
+        self._begun = 0
         # What a killed save left under a temporary name would stand in the way of the same step.
         options = ocp.CheckpointManagerOptions(max_to_keep=last, keep_period=every, cleanup_tmp_directories=True)
         self._manager = ocp.CheckpointManager(Path(folder).resolve(), options=options, item_names=ITEMS)
@@ -57,20 +60,21 @@ class Checkpoints:
         return self._manager.latest_step()
 
     def save(self, steps: int, state: TrainState, feed: Feed) -> None:
-        """Copy what is saved behind `steps` finished steps to the host, and write it in the background."""
+        """Copy what is saved behind `steps` finished steps to the host, and write it in the background, when all that
+        was begun before is committed. Raises NotWritten for either."""
+        self.wait()
+        self._begun = steps
         position = feed.position(steps)
         tree = self._tree(state) | {"tokens": np.asarray(position["tokens"], np.int64)}
-        self._manager.save(
-            steps,
-            args=ocp.args.Composite(
-                state=ocp.args.StandardSave(tree),
-                data=ocp.args.JsonSave(position),
-                schedule=ocp.args.JsonSave(optim.described(self._step.cfg, steps)),
-                versions=ocp.args.JsonSave(versions()),
-                contract=ocp.args.JsonSave(self._contract),
-            ),
-            force=True,
+        whole = ocp.args.Composite(
+            state=ocp.args.StandardSave(tree),
+            data=ocp.args.JsonSave(position),
+            schedule=ocp.args.JsonSave(optim.described(self._step.cfg, steps)),
+            versions=ocp.args.JsonSave(versions()),
+            contract=ocp.args.JsonSave(self._contract),
         )
+        with self._told():
+            self._manager.save(steps, args=whole, force=True)
 
     def restore(self, feed: Feed) -> tuple[TrainState, int] | None:
         """The newest committed step, in the placement of this run's mesh; None where there is none.
@@ -101,11 +105,21 @@ class Checkpoints:
         return TrainState(tree["params"], tree["opt_state"], tree["step"]), number
 
     def wait(self) -> None:
-        """Until what was begun is committed."""
-        self._manager.wait_until_finished()
+        """Until what was begun is committed. Raises NotWritten where it cannot be."""
+        with self._told():
+            self._manager.wait_until_finished()
 
     def close(self) -> None:
         self._manager.close()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """What Orbax and TensorStore raise of a save, as NotWritten: a full disk alone has errors of many kinds."""
+        try:
+            yield
+        except Exception as error:
+            said = f"saving step {self._begun:,} in {self._manager.directory} failed: {why(error)}"
+            raise NotWritten(said) from error
 
     def _tree(self, state: TrainState) -> dict[str, Any]:
         return {"params": state.params, "opt_state": state.opt_state, "step": state.step, "rng": self._root()}

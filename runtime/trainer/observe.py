@@ -10,6 +10,7 @@ A run that is taken up again goes on in the same files; it never rewrites what i
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -29,11 +30,12 @@ from ..leaves import joined
 from . import optim
 from .checkpoint import versions
 from .data import Batch
+from .not_written import NotWritten, why
 from .step import TrainState, TrainStep
 
 
 class Observer:
-    """Writes the observations of one run below `folder`, the folder of its steps."""
+    """Writes the observations of one run below `folder`, the folder of its steps. Raises NotWritten where it cannot."""
 
     def __init__(
         self,
@@ -74,8 +76,11 @@ class Observer:
             row["learning_rate"] = optim.learning_rate(self._step.cfg, steps - 1)
             odd = sum(not math.isfinite(value) for value in row.values())
             line = {"step": steps, **{name: _json(value) for name, value in row.items()}, "not_finite": odd}
-            self._lines.write(json.dumps(line) + "\n")
-            self._lines.flush()
+            try:
+                self._lines.write(json.dumps(line) + "\n")
+                self._lines.flush()
+            except OSError as error:
+                raise self._failed(METRICS, error) from error
         if asked.statistics is not None and steps % asked.statistics.every == 0:
             trees = {"params": state.params, "opt_state": state.opt_state, "grads": self._grads}
             chosen = {name: trees[name] for name in asked.statistics.of if trees.get(name) is not None}
@@ -89,10 +94,18 @@ class Observer:
         self._lines.close()
 
     def _write(self, name: str, data: bytes) -> None:
-        """All of a file or nothing of it."""
+        """All of a file or nothing of it. Raises NotWritten."""
         partial = self._folder / f".{name}.partial"
-        partial.write_bytes(data)
-        os.replace(partial, self._folder / name)
+        try:
+            partial.write_bytes(data)
+            os.replace(partial, self._folder / name)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                partial.unlink()
+            raise self._failed(name, error) from error
+
+    def _failed(self, name: str, error: OSError) -> NotWritten:
+        return NotWritten(f"writing {name} in {self._folder} failed: {why(error)}")
 
 
 def _summaries(trees: Any) -> Any:

@@ -23,7 +23,7 @@ METRICS = ("loss", "grad_norm", "tokens")
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """What a run left: `losses[i]` in nats for each token at its step i, other metrics likewise, and the last state.
+    """What a run left: `losses[i]` in nats for each token at its step i + 1, other metrics alike, and the last state.
 
     `first`: steps that were finished when it began.
     """
@@ -51,8 +51,9 @@ def train(
 ) -> TrainingRun:
     """Runs until `steps` steps are finished, from the initial state or from the newest of `checkpoints`.
 
-    `on_metrics(i, metrics)` gets device scalars; reading them makes the host wait for the step. Without it the
-    metrics are fetched once, behind the last step. Every so many steps, and behind the last, the state is saved.
+    `on_metrics(n, metrics)` gets the number of finished steps and device scalars; reading them makes the host wait for
+    the step. Without it the metrics are fetched once, behind the last step. Every so many steps, and behind the last,
+    the state is saved. Raises NotWritten where it, or an observation, cannot be written.
     """
     run = jax.jit(step.fn, donate_argnames=step.donate)
     feed = Feed(step)
@@ -66,7 +67,7 @@ def train(
         state, metrics = run(state, batch)
         history.append(metrics)
         if on_metrics is not None:
-            on_metrics(index, metrics)
+            on_metrics(index + 1, metrics)
         if observer is not None:
             observer.after(index + 1, metrics, state)
         if checkpoints is not None and ((index + 1) % every == 0 or index + 1 == steps):

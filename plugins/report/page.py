@@ -13,6 +13,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
 :root { color-scheme: light dark; font: 14px/1.45 system-ui, sans-serif }
 body { max-width: 76rem; margin: 2rem auto; padding: 0 1rem }
+h1, h2, h3, p { overflow-wrap: anywhere }
 h1 { font-size: 1.25rem } h2 { font-size: 1.05rem; margin-top: 2rem }
 table { border-collapse: collapse; width: 100%; table-layout: fixed }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; overflow-wrap: anywhere }

@@ -28,6 +28,9 @@ RECORD_SCHEMA = 1
 SUFFIX = ".record.json"
 _NAMED = re.compile(r"(?P<name>.*)\.(?P<digest>[0-9a-f]{64})\.record\.json", re.DOTALL)
 
+COMPUTED = ("model", "dtypes", "accumulation", "batch", "data", "objective", "optimizer", "training", "rng", "step")
+"""Sections of a contract that say what is computed. Where it runs, and how it is watched, may change."""
+
 SHA256, TIME = r"^[0-9a-f]{64}$", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 FORMS = {SHA256: "64 hexadecimal digits in lower case", TIME: "a time such as 2027-03-01T12:00:00Z"}
 """What the patterns of texts are the form of."""

@@ -22,6 +22,16 @@ class Captured:
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """The contract that a piece of evidence (`what`) says it is of: digests by section, digests of the whole, files."""
+
+    what: str
+    sections: Mapping[str, str] = field(default_factory=dict)
+    digests: Sequence[str] = ()
+    files: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Recomputed:
     """What was worked out again.
 
@@ -29,7 +39,8 @@ class Recomputed:
     digest of what the contract's file says now, `captures`: folder of a capture whose bound files are unchanged -> what
     it tells, None where it is none, `data`: manifest -> root; all only where they could be worked out. `metrics` and
     `verdicts`: unchanged file -> what it says now, None where it is no such file. `added`: folder of a checkpoint ->
-    files there that the record does not bind. `root`: what paths are shown below.
+    files there that the record does not bind. `stated`: unchanged file of evidence -> the contract that it says it is
+    of, where it says that. `root`: what paths are shown below.
     """
 
     files: Mapping[str, FileDigest | NoFile | None] = field(default_factory=dict)
@@ -40,6 +51,7 @@ class Recomputed:
     added: Mapping[str, Sequence[str]] = field(default_factory=dict)
     metrics: Mapping[str, Mapping[str, Metric] | None] = field(default_factory=dict)
     verdicts: Mapping[str, VerdictState | None] = field(default_factory=dict)
+    stated: Mapping[str, Stated] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

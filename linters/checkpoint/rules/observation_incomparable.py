@@ -31,15 +31,13 @@ from collections.abc import Iterable
 
 from ....contracts.finding import Finding
 from ....contracts.observations import CONFIG, METRICS, SCHEMA
-from ....contracts.record import section_digests
+from ....contracts.record import COMPUTED, section_digests
 from ...cut import shown
 from ...rule import Rule
 from ..evidence import CheckpointEvidence, counted
 from ..observations import Line, Observations
 
 _KEY = "checkpoint.observations"
-COMPUTED = ("model", "dtypes", "accumulation", "batch", "data", "objective", "optimizer", "training", "rng", "step")
-"""Sections that say what is computed. Where it runs, and how it is watched, may change."""
 
 
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:

@@ -39,10 +39,11 @@ Each = TypeVar("Each")
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A new record, its file, and what a reader should know of how it was made."""
+    """A new record, its file, the folder that it is about, and what a reader should know of how it was made."""
 
     path: Path
     record: Record
+    root: Path
     notes: tuple[str, ...]
 
 
@@ -114,7 +115,7 @@ def create(
         conclusion=asked.conclusion,
     )
     kept = written(record, base, out, cache_dir, notes.append)
-    return Created(kept, record, (*notes, f"record {short(record.digest)} is in {shown_path(kept)}"))
+    return Created(kept, record, base, (*notes, f"record {short(record.digest)} is in {shown_path(kept)}"))
 
 
 def _once(parts: Iterable[Each]) -> list[Each]:

@@ -18,6 +18,7 @@ from .build import device_of, programs
 from .left_out import left_out
 from .metrics import MAX_BYTES, read_metrics
 from .reported import verdict_in
+from .stated import stated
 
 Said = TypeVar("Said")
 
@@ -51,7 +52,14 @@ def recompute(record: Record, root: Path, tell: Callable[[str], None], note: Cal
         added=_added(record, root, files),
         metrics=_said_by(root, whole, (metric.source for metric in record.metrics.values()), metrics),
         verdicts=_said_by(root, whole, (verdict.source for verdict in record.verdicts), verdict_in),
+        stated=stated(record, root, whole),
     )
+
+
+def as_bound(record: Record, root: Path) -> Recomputed:
+    """What there is to judge of a record whose files were bound just now: what they say and it does not."""
+    files = {file.path: file for file in record.files}
+    return Recomputed(files=files, root=_shown_root(root), stated=stated(record, root, files))
 
 
 def _there(root: Path, file: FileDigest) -> FileDigest | NoFile | None:

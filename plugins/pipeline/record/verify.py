@@ -16,7 +16,7 @@ from ..report import FailOn, Report, report
 from ..selection import require_known, selected
 from .create import Created
 from .place import NAMED, find, root_of, short, shown_path
-from .recompute import recompute
+from .recompute import as_bound, recompute
 
 VERB = "record verify"
 
@@ -67,7 +67,9 @@ def new_report(created: Created, select: Sequence[str], ignore: Sequence[str], f
     """The report on a record that was just written."""
     require_known([*select, *ignore])
     path, record = created.path, created.record
-    found = selected(judged_new(path, record), select, ignore)
+    recomputed = as_bound(record, created.root)
+    evidence = RecordEvidence(shown_path(path), record.digest, record.digest, record, recomputed)
+    found = selected(judge_record(evidence), select, ignore)
     files = f"{len(record.files):,} file{'s' * (len(record.files) != 1)}"
     metrics = f"{len(record.metrics):,} metric{'s' * (len(record.metrics) != 1)}"
     sections = f"{len(record.contract.sections):,} section{'s' * (len(record.contract.sections) != 1)}"

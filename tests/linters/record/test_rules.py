@@ -19,7 +19,7 @@ from contract_lint.contracts.record import (
     canonical,
     sha256,
 )
-from contract_lint.linters.record.evidence import Captured, Recomputed, RecordEvidence
+from contract_lint.linters.record.evidence import Captured, Recomputed, RecordEvidence, Stated
 from contract_lint.linters.record.files import NoFile, tree_digest
 from contract_lint.linters.record.judge import judge_record
 from contract_lint.linters.registry import builtin_rules
@@ -214,11 +214,29 @@ CASES: list[tuple[str, Change, str, Change]] = [
 ]
 
 
+def _states(**said: Any) -> Change:
+    """What a bound report says of its contract."""
+    return {"stated": {"report.json": Stated("the report report.json", **said)}}
+
+
+SECTIONS = small().contract.sections
+CASES += [
+    ("EXP615", _states(**bad), f"report.json is of another contract than c.contract.yaml{more}", _states(**good))
+    for bad, more, good in (
+        ({"digests": [SAME, "2" * 64]}, "", {"digests": [SAME], "files": ["o.contract.yaml"]}),
+        ({"files": ["o.contract.yaml"]}, "", {"files": ["a/o.contract.yaml", "../c.contract.yaml"]}),
+        ({"sections": SECTIONS | {"step": "2" * 64}}, ": step differs", {"sections": SECTIONS | {"mesh": "2" * 64}}),
+        ({"sections": SECTIONS | {"name": "2" * 64, "rng": "2" * 64}}, ": name, rng differ", {"sections": SECTIONS}),
+        ({"sections": {"name": SECTIONS["name"]}}, ": step differs", {}),
+    )
+]
+
+
 def judged(change: Change) -> list[Finding]:
     change = dict(change)
     now, says = (change.pop(name, None) for name in ("files_now", "says"))
     results = {name: change.pop(f"{name}_now", {}) for name in ("metrics", "verdicts", "captures", "data")}
-    results["added"] = change.pop("added", {})
+    results |= {name: change.pop(name, {}) for name in ("added", "stated")}
     promised, called = (change.pop(name, None) for name in ("promised", "called"))
     record = small(**change)
     recomputed = Recomputed(WHOLE if now is None else now, says, **results)

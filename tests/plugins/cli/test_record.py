@@ -47,6 +47,15 @@ def create(cli: Run, project: Path, *more: str, out: str = "out") -> Path:
     return made
 
 
+def failed(cli: Run, project: Path) -> None:
+    """A report of a check that the contract did not pass."""
+    contract = project / "c.contract.yaml"
+    whole = contract.read_text()
+    contract.write_text("contract: 1\nname: x\n")
+    assert cli("check", "c.contract.yaml", "--format", "json", "--output", "report.json").returncode == 1
+    contract.write_text(whole)
+
+
 def flipped(path: Path, at: int) -> None:
     data = bytearray(path.read_bytes())
     data[at] ^= 1
@@ -105,8 +114,8 @@ EDITS: list[tuple[Callable[[Any], Any], str | None]] = [
 def test_an_edited_record_with_a_new_name_is_held_against_what_it_binds(
     cli: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (project / "bad.contract.yaml").write_text("contract: 1\nname: x\n")
-    cli("check", "bad.contract.yaml", "--format", "json", "--output", "report.json")
+    failed(cli, project)
+    (project / "new.py").write_text("")
     made = create(cli, project, "--report", "report.json", "--fail-on", "never")
     said = cli("record", "verify", str(made))
     assert said.returncode == 0 and "not compared, taken as written: source (commit " in said.stderr
@@ -139,8 +148,7 @@ def sealed(project: Path, text: str) -> str:
 
 
 def test_results_that_were_left_out_are_told_and_other_bound_files_are_not(cli: Run, project: Path) -> None:
-    (project / "bad.contract.yaml").write_text("contract: 1\nname: x\n")
-    cli("check", "bad.contract.yaml", "--format", "json", "--output", "report.json")
+    failed(cli, project)
     (project / "settings.json").write_text('{"lr": 0.1, "schedule": "cosine"}')
     (project / "base.contract.yaml").write_text('{"mesh": {"axes": {"data": 2, "fsdp": 4}}}')
     others = ("--file", "settings.json", "--file", "run/1/more", "--report", "./report.json", "--checkpoint", "run/1")

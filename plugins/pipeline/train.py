@@ -81,8 +81,9 @@ def train(
         said = stderr.read()
     if code != 0:
         why = failed or next(iter(said.strip().splitlines()[-1:]), f"exit code {code}")
-        if checkpoints is not None and begun:
-            why = f"{why.replace(str(Path(checkpoints).absolute()), checkpoints)}; {committed(checkpoints)}"
+        if checkpoints is not None:
+            why = why.replace(str(Path(checkpoints).absolute()), checkpoints)
+            why += f"; {committed(checkpoints)}" if begun else ""
         raise ContractLintError(f"the trainer stopped on {name}: {why}", loaded.place("step"), help)
 
 

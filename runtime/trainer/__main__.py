@@ -47,7 +47,7 @@ def main(request: TrainRequest) -> int:
         every = request.kept.every if request.kept is not None else 1
         run = train(step, request.steps, show, checkpoints, every, observer)
     except NotWritten as error:
-        return _failed(error, "mend that: the same command goes on behind the last committed step")
+        return _failed(error, "when that is mended, the same command goes on behind the last committed step")
     except (StepFailure, ValueError, TypeError, OSError, ImportError) as error:
         return _failed(error)
     if len(run.losses):

@@ -131,11 +131,16 @@ def test_a_run_that_cannot_save_says_which_step_is_committed(
 
 
 def test_what_never_began_says_only_why(begun: Start, tmp_path: Path) -> None:
-    (tmp_path / "modules/trainer_of_three_steps.py").write_text("raise SystemExit('heads 3 do not divide')")
+    said = json.dumps({"failed": f"writing config.json in {tmp_path}/run failed: No room", "help": None})
+    (tmp_path / "modules/trainer_of_three_steps.py").write_text(f"print({said!r})\nraise SystemExit(2)")
     process = begun("--steps", "3", "--checkpoints", "run")
     _, err = process.communicate()
     assert process.returncode == 2
-    assert err == "error: c.contract.yaml:3:1: the trainer stopped on cpu:2: heads 3 do not divide\n"
+    why = "writing config.json in run failed: No room"
+    assert err == f"error: c.contract.yaml:3:1: the trainer stopped on cpu:2: {why}\n"
+    (tmp_path / "modules/trainer_of_three_steps.py").write_text("raise SystemExit('died of something')")
+    _, err = begun("--steps", "3", "--checkpoints", "run").communicate()
+    assert err == "error: c.contract.yaml:3:1: the trainer stopped on cpu:2: died of something\n"
 
 
 @pytest.mark.slow
@@ -149,7 +154,9 @@ def test_a_disk_that_takes_no_more_is_one_sentence(tmp_path: Path) -> None:
     )
     assert done.returncode == 2, done.stderr
     error = " ".join(done.stderr.partition("error: ")[2].split())
-    said = "saving step 2 in run failed: File too large; no step of run is committed help: mend that"
+    said = (
+        "saving step 2 in run failed: File too large; no step of run is committed help: when that is mended, the same"
+    )
     assert error.startswith(f"c.contract.yaml:3:1: the trainer stopped on cpu:2: {said}"), done.stderr
     again = subprocess.run([*command, "--checkpoints", "run"], cwd=tmp_path, capture_output=True, text=True)
     assert again.returncode == 0 and "ended behind" not in again.stderr, again.stderr

@@ -8,8 +8,18 @@ from pydantic import BaseModel, ConfigDict
 
 from .manifest import Comparison
 
-KillPoint = Literal["before the commit", "between items", "while it finalises"]
-KILL_POINTS: tuple[KillPoint, ...] = ("before the commit", "between items", "while it finalises")
+KillPoint = Literal[
+    "before the commit",
+    "between items",
+    "while it finalises",
+    "at its first write",
+    "before its last write",
+    "at its last write",
+]
+OF_A_COMMIT: tuple[KillPoint, ...] = ("before the commit", "between items", "while it finalises")
+"""What a save has that writes in the background, item by item, and renames the step into its place."""
+OF_WRITES: tuple[KillPoint, ...] = ("at its first write", "before its last write", "at its last write")
+"""What every save has whose writes are heard. `at`: the file is opened, and nothing is written."""
 BATCH, RNG, RATE = "batch", "rng", "learning_rate"
 """What of a step has a rule of its own; all other names are numbers that the step gives."""
 
@@ -18,6 +28,36 @@ class ResumeModel(BaseModel):
     """Base of what is written down."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SaveSeen(ResumeModel):
+    """What one save did to files below the folder of the run, as far as it is heard; see `runtime/resume/kill`.
+
+    commits: an entry of the folder itself was renamed into its place. items: renames below that. background: something
+    was done once `save()` had returned. files, folders: how many were opened to be written (or linked), and made.
+    """
+
+    commits: bool = False
+    items: int = 0
+    background: bool = False
+    files: int = 0
+    folders: int = 0
+
+    @property
+    def points(self) -> tuple[KillPoint, ...]:
+        """Where a process can be killed in such a save, those first that tear the most. Without a commit, its writes
+        are what can be torn."""
+        several = self.files > 0 and self.files + self.folders > 1
+        there: dict[KillPoint, bool] = {
+            "before the commit": self.commits,
+            "between items": self.items > 1,
+            "while it finalises": self.background,
+            "at its first write": self.files + self.folders > 0,
+            "before its last write": several,
+            "at its last write": several,
+        }
+        order = (*OF_A_COMMIT, *OF_WRITES) if self.commits else (*OF_WRITES, *OF_A_COMMIT)
+        return tuple(point for point in order if there[point])
 
 
 class StepSeen(ResumeModel):
@@ -32,13 +72,22 @@ class StepSeen(ResumeModel):
     state: dict[str, str] = {}
 
 
+class Failed(ResumeModel):
+    """A method of the run (`restore`) that raised: the error in a line, and where."""
+
+    method: str
+    error: str
+    frames: tuple[str, ...] = ()
+
+
 class LegSeen(ResumeModel):
     """One process of a run, on one mesh.
 
     restored: the finished steps that it took up, 0 for none. state: arrays as they were then. saved: steps that were
-    saved and waited for; begun: the one whose save was begun last. killed: where. committed: the newest committed step
-    on disk when it had ended; None where what is there is of another format. compared: the loss as it was restored,
-    against the mesh before.
+    saved and waited for, and what the first of these saves did; begun: the one whose save was begun to be killed.
+    killed: where, and at which file of the folder. failed: the method of the run that raised behind a kill, and what.
+    committed: the newest committed step on disk when it had ended; None where that cannot be told. compared: the loss
+    as it was restored, against the mesh before.
     """
 
     mesh: dict[str, int]
@@ -46,8 +95,11 @@ class LegSeen(ResumeModel):
     state: dict[str, str]
     seen: list[StepSeen] = []
     saved: list[int] = []
+    save: SaveSeen | None = None
     begun: int | None = None
     killed: KillPoint | None = None
+    killed_at: str = ""
+    failed: Failed | None = None
     committed: int | None = None
     compared: Comparison | None = None
     not_compared: str | None = None

@@ -60,6 +60,24 @@ class ResumeEvidence:
             before = leg
 
     @cached_property
+    def torn(self) -> dict[int, tuple[str, int]]:
+        """Number of a leg -> what is another in it, for each that took up the step whose save was killed, where what
+        was saved to the end comes back as it was."""
+        found: dict[int, tuple[str, int]] = {}
+        if any(first_leaf(saved, leg.state) for _, _, leg, saved in self.on_meshes()):
+            return {}
+        for index, _, leg, saved in self.restores():
+            leaf = first_leaf(saved, leg.state)
+            if leaf is None or index in self.warm:
+                continue
+            before = self.facts.legs[index - 1]
+            if before.killed is not None and before.committed is None and leg.restored == before.begun:
+                found[index] = leaf
+            elif leg.restored not in {self.facts.legs[each].restored for each in found}:
+                return {}
+        return found
+
+    @cached_property
     def warm(self) -> dict[int, tuple[str, ...]]:
         """Number of a leg -> what began anew, for each that is a warm start."""
         found = {index: self._anew(leg, saved) for index, _, leg, saved in self.restores()}

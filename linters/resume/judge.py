@@ -47,6 +47,9 @@ def _cause(finding: Finding, roots: Iterable[Finding]) -> Finding | None:
         causes = (LOST, STATE, WARM, *GIVEN, OTHER_NUMBERS)
     elif finding.code == STATE and "mesh" in finding.details:
         causes = (LOST, STATE)
+    elif finding.code == STATE:
+        same = (each for each in roots if each.details.get("leg") == finding.details["leg"])
+        return next((each for each in same if each.code == LOST), None)
     else:
         return None
     own = [each for each in roots if "mesh" not in each.details]

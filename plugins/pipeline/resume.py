@@ -11,13 +11,14 @@ from pathlib import Path
 
 from ...contracts.errors import ContractLintError
 from ...contracts.load import LoadedContract, load_contract
-from ...contracts.resume import KILL_POINTS, KillPoint, LegSeen, ResumeFacts
+from ...contracts.resume import LegSeen, ResumeFacts, SaveSeen
 from ...linters.checkpoint.evidence import CheckpointEvidence
 from ...linters.checkpoint.facts import Checkpoint
 from ...linters.checkpoint.read import read_checkpoint
 from ...linters.checkpoint.warm import missing_for_resume
 from ...linters.resume.evidence import ResumeEvidence, words
 from ...linters.resume.judge import judge_resume
+from ...linters.resume.told import kills, not_compared, not_killed, proof
 from ...runtime.contract import child_request
 from ...runtime.folders import temporary_folder
 from ...runtime.launch import DEFAULT_TIMEOUT, ask
@@ -32,6 +33,8 @@ from .targets import chosen_targets, require_jax
 VERB = "checkpoint resume"
 MODULE = "contract_lint.runtime.resume.leg"
 MOST_MESHES = 2
+FEWEST = 2
+"""Legs that save and end: many a state is right behind the first resume alone."""
 Told = Callable[[str], None]
 
 
@@ -72,9 +75,18 @@ def check_resume(
         targets=(facts.target,),
         contracts=(loaded.path,),
         fail_on=fail_on,
-        proof=_proof(facts),
-        notes=tuple(facts.notes),
+        proof=proof(facts),
+        notes=_notes(facts, bool(found)),
     )
+
+
+def _notes(facts: ResumeFacts, spoilt: bool) -> tuple[str, ...]:
+    """What was not tried; and, where findings stand in the place of the proof, what was."""
+    said = [each for each in (not_killed(facts),) if each is not None]
+    if spoilt:
+        said.append(kills(facts))
+        said += [f"not compared: {', '.join(lacks)}"] if (lacks := not_compared(facts)) else []
+    return (*facts.notes, *said)
 
 
 def resumed(loaded: LoadedContract, options: Options, say: Told | None = None) -> ResumeFacts:
@@ -102,23 +114,17 @@ class _Test:
         self.own = False
         self.loss: LossSeen | None = None
         self.legs = 0
+        self.heard = SaveSeen()
+        self.torn = False
 
     def run(self) -> ResumeFacts:
         until = self.options.steps
         first, second = max(1, until // 3), max(2, 2 * until // 3)
         self.say(f"{until} steps, never stopped")
         unbroken = self._leg("unbroken", self.child, until, save=[first], loss_at=[first])
-        loss, legs = self.loss, []
-        killed: list[tuple[KillPoint, int, list[int]]] = [
-            (KILL_POINTS[0], first + 1, [first]),
-            (KILL_POINTS[1], second + 1, [second]),
-            (KILL_POINTS[2], second + 1, []),
-        ]
-        for point, at, save in killed:
-            self.say(f"taken up, and killed in the save of step {at}, {point}")
-            legs.append(self._leg("run", self.child, at, save=save, begin=at, kill=point))
-        self.say(f"taken up, to step {until}")
-        legs.append(self._leg("run", self.child, until))
+        loss = self.loss
+        self.heard = unbroken.save or self.heard
+        legs = list(self._killed([(first + 1, [first]), (second + 1, [second]), (second + 1, [])]))
         meshes = self._meshes(first, loss)
         return ResumeFacts(
             step=self.child.steps[0].name,
@@ -130,6 +136,23 @@ class _Test:
             missing=self._missing(),
             notes=self.notes,
         )
+
+    def _killed(self, asked: Sequence[tuple[int, list[int]]]) -> Iterator[LegSeen]:
+        """The legs that end in a save of their last step, killed there as long as it has further points, and one that
+        goes on to the end. A leg that cannot go on is the last."""
+        points = self.heard.points
+        for number, (at, save) in enumerate(asked[: max(FEWEST, len(points))]):
+            if number < len(points):
+                self.say(f"taken up, and killed in the save of step {at}, {points[number]}")
+                leg = self._leg("run", self.child, at, save=save, begin=at, kill=points[number], like=self.heard)
+            else:
+                self.say(f"taken up, and ended behind the save of step {at}")
+                leg = self._leg("run", self.child, at, save=[*save, at])
+            yield leg
+            if leg.failed is not None:
+                return
+        self.say(f"taken up, to step {self.options.steps}")
+        yield self._leg("run", self.child, self.options.steps)
 
     def _meshes(self, saved: int, loss: LossSeen | None) -> list[LegSeen]:
         """Restore what the unbroken run saved onto another mesh, and what that saved onto a third."""
@@ -186,23 +209,40 @@ class _Test:
                 **asked,
             }
         )
-        timeout = self.options.timeout or DEFAULT_TIMEOUT
-        said = ask(MODULE, request, child.target, on_progress=self.say, timeout=timeout, python=self.options.python)
+        said = self._ask(request)
+        leg = leg_of(request)
         if isinstance(said, ChildFailure):
-            made, leg = LegReport(failure=said), leg_of(request)
             if leg is None or leg.killed is None:
                 raise said.as_error(self.loaded.place("step"))
+            made = LegReport()
         else:
             made = LegReport.model_validate_json(said)
-            leg = made.leg
-        if leg is None:
-            assert made.failure is not None
+        if made.failure is not None and not (leg is not None and leg.failed is not None and self._tears(request, leg)):
             key = tuple(made.failure.key)
             raise made.failure.as_error(self.loaded.place(key) if key else None)
-        if request.kill is not None and leg.killed is None:
-            self.notes.append(f"not killed {request.kill}: the save has no such point that can be seen")
-        self.own, self.loss = self.own or made.own, made.loss
-        return leg.model_copy(update={"committed": _committed(place)})
+        assert leg is not None
+        if request.kill is not None and leg.killed is None and leg.failed is None:
+            self.notes.append(f"not killed {request.kill}: no save of step {request.begin:,} came to that")
+        self.own, self.loss, self.torn = self.own or made.own, made.loss, leg.killed is not None
+        # A step that was not renamed into its place may look whole when it is not.
+        return leg.model_copy(update={"committed": _committed(place) if self.heard.commits else None})
+
+    def _ask(self, request: LegRequest) -> str | ChildFailure:
+        timeout = self.options.timeout or DEFAULT_TIMEOUT
+        target, python = request.child.target, self.options.python
+        return ask(MODULE, request, target, on_progress=self.say, timeout=timeout, python=python)
+
+    def _tears(self, request: LegRequest, leg: LegSeen) -> bool:
+        """Whether it is the kill before that made a leg fail: the same, behind a save that ended, does not."""
+        if not self.torn or leg.failed is None:
+            return False
+        self.say(f"{leg.failed.method}() failed: taken up again behind a save that ended")
+        place = self.work / "ended"
+        shutil.copytree(self.work / "unbroken", place)
+        asked = {"until": 0, "save": [], "begin": None} if leg.failed.method == "restore" else {"begin": None}
+        log = str(self.work / "ended.jsonl")
+        said = self._ask(request.model_copy(update={"folder": str(place), "log": log, "kill": None, **asked}))
+        return not isinstance(said, ChildFailure) and LegReport.model_validate_json(said).failure is None
 
     def _missing(self) -> list[str]:
         checkpoint = _read(self.work / "run")
@@ -232,21 +272,3 @@ def _committed(folder: Path) -> int | None:
     checkpoint = _read(folder)
     latest = checkpoint.latest if checkpoint is not None else None
     return latest.number if latest is not None else None
-
-
-def _proof(facts: ResumeFacts) -> str:
-    """What a clean verdict rests on."""
-    names = list(dict.fromkeys(name for seen in facts.unbroken.seen for name in seen.values))
-    stops = [f"{leg.killed} (step {leg.begun:,})" for leg in facts.legs if leg.killed is not None]
-    resumes = sum(bool(leg.restored) for leg in facts.legs)
-    steps, arrays = len(facts.unbroken.seen), len(facts.unbroken.state)
-    parts = [
-        f"{steps:,} step{'s' * (steps != 1)}, killed {', '.join(stops) or 'nowhere'}, "
-        f"taken up {resumes} time{'s' * (resumes != 1)}: "
-        f"{', '.join(names)} and {arrays:,} array{'s' * (arrays != 1)} equal to the bit"
-    ]
-    for leg in facts.meshes:
-        ratio = leg.compared.ratio if leg.compared is not None else None
-        loss = "" if ratio is None else f", loss at {ratio:.2g} of its bound" if ratio else ", the loss too"
-        parts.append(f"on {words(leg.mesh)} equal to the bit{loss}")
-    return "; ".join(parts)

@@ -1,7 +1,9 @@
-"""A process that kills itself at a point of its own saving: what it does to files is heard from Python's audit hooks.
+"""What a process does to files in its own saving is heard from Python's audit hooks; and at a point of it, it kills
+itself.
 
-A save is committed by a rename of the step's folder, and its items by renames in it; so the point is found without
-knowing who saves. What native code writes is not heard, and lies between two of these.
+A save is committed by a rename of the step's folder, and its items by renames in it; or, where nothing is renamed, by
+its last write. So the points are found without knowing who saves: a first save is listened to. What native code writes
+is not heard, and lies between two of these.
 """
 
 from __future__ import annotations
@@ -9,60 +11,109 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...contracts.resume import KillPoint
+from ...contracts.resume import KillPoint, SaveSeen
 
-_WRITING = frozenset({"os.rename", "os.mkdir", "os.remove", "open"})
+_TO = frozenset({"os.rename", "os.symlink", "os.link"})
+"""The second path is what is made."""
+_WRITING = _TO | {"os.mkdir", "os.remove", "open"}
+_FOLDER = "os.mkdir"
+_FILES = frozenset({"open", "os.symlink", "os.link"})
 
 
-class Killer:
-    """Kills this process once it is armed and the point is reached; `last` is called just before, in any thread."""
+class Listener:
+    """Hears a save from `arm` on, in any thread."""
 
-    def __init__(self, folder: str | Path, point: KillPoint, last: Callable[[], None]) -> None:
-        self._folder, self._point, self._last = os.path.realpath(folder), point, last
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = os.path.realpath(folder)
         self._armed = self._returned = False
-        self._items = 0
+        self.seen = SaveSeen()
+        self._counting = threading.Lock()
         sys.addaudithook(self._heard)
 
     def arm(self) -> None:
         """From now on."""
-        self._armed = True
+        self._armed, self._returned, self.seen = True, False, SaveSeen()
 
     def returned(self) -> None:
         """The call that saves has returned: what follows is done in the background."""
         self._returned = True
 
-    def die(self) -> None:
-        """At once."""
+    def disarm(self) -> None:
+        """The save is committed."""
         self._armed = False
-        self._last()
-        os.kill(os.getpid(), signal.SIGKILL)
 
     def _heard(self, event: str, args: tuple[Any, ...]) -> None:
-        if not self._armed or event not in _WRITING:
+        if not self._armed or event not in _WRITING or (event == "open" and not _writes(args)):
             return
-        depth = self._depth(args[1] if event == "os.rename" else args[0])
-        if depth < 1 or (event == "open" and not _writes(args)):
-            return
-        if self._point == "while it finalises":
-            if self._returned:
-                self.die()
-        elif event == "os.rename":
-            self._items += depth > 1
-            if depth == 1 or (self._point == "between items" and self._items > 1):
-                self.die()
+        path = self._below(args[1] if event in _TO else args[0])
+        if path is not None:
+            with self._counting:
+                self.seen = _with(self.seen, event, os.sep in path, self._returned)
+            self.act(event, path)
 
-    def _depth(self, path: Any) -> int:
-        """1 for an entry of the folder, 2 for one in that, ...; 0 for anything outside."""
+    def act(self, event: str, path: str) -> None:
+        """Something is about to be done; `seen` counts it already."""
+
+    def _below(self, path: Any) -> str | None:
+        """The path below the folder; None for anything outside."""
         if not isinstance(path, (str, bytes, os.PathLike)):
-            return 0
+            return None
         whole = os.path.abspath(os.fsdecode(path))
-        if not whole.startswith(f"{self._folder}{os.sep}"):
-            return 0
-        return whole[len(self._folder) + 1 :].count(os.sep) + 1
+        return whole[len(self._folder) + 1 :] if whole.startswith(f"{self._folder}{os.sep}") else None
+
+
+class Killer(Listener):
+    """Kills this process where a save comes to the point; `like` is a save that was heard before, `last` is called just
+    before, with the path."""
+
+    def __init__(self, folder: str | Path, point: KillPoint, like: SaveSeen, last: Callable[[str], None]) -> None:
+        super().__init__(folder)
+        self._point, self._like, self._last = point, like, last
+
+    def act(self, event: str, path: str) -> None:
+        seen, like = self.seen, self._like
+        behind = False
+        if self._point == "before the commit":
+            now = seen.commits
+        elif self._point == "between items":
+            now = event == "os.rename" and (seen.items > 1 or seen.commits)
+        elif self._point == "while it finalises":
+            now = seen.background
+        elif self._point == "at its first write":
+            # A single file may be a marker behind what native code writes into the folder.
+            now = behind = event in _FILES or (event == _FOLDER and like.files < 2)
+        else:
+            now = event in _FILES and seen.files == like.files
+            behind = self._point == "at its last write"
+        if now and behind:
+            # This is told of before it is done: the next call or return in this thread is behind it.
+            self.disarm()
+            sys.setprofile(lambda *_: self._die(path))
+        elif now:
+            self._die(path)
+
+    def _die(self, path: str) -> None:
+        self.disarm()
+        sys.setprofile(None)
+        self._last(path)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _with(seen: SaveSeen, event: str, below: bool, returned: bool) -> SaveSeen:
+    """What was seen, and one act more."""
+    renamed = event == "os.rename"
+    return SaveSeen(
+        commits=seen.commits or (renamed and not below),
+        items=seen.items + (renamed and below),
+        background=seen.background or returned,
+        files=seen.files + (event in _FILES),
+        folders=seen.folders + (event == _FOLDER),
+    )
 
 
 def _writes(args: tuple[Any, ...]) -> bool:

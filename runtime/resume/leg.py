@@ -10,9 +10,9 @@ import os
 import sys
 from typing import Any
 
-from ...contracts.resume import StepSeen
+from ...contracts.resume import Failed, StepSeen
 from ..worker import Progress, leave, require, serve
-from .kill import Killer
+from .kill import Killer, Listener
 from .log import leg_of
 from .request import LegReport, LegRequest, LossSeen
 
@@ -51,51 +51,59 @@ class _Leg:
     def __init__(self, request: LegRequest, step: Any, mesh: Any, paths: Any, progress: Progress) -> None:
         from ..run.loop import Loop
         from .carried import Carried
+        from .hook import Hook
 
         self.request, self.step, self.mesh, self.paths, self.progress = request, step, mesh, paths, progress
         self.own = step.resumable is not None
         loop = Loop(step, mesh, paths, {})
-        self.run_of: Any = step.resumable(request.folder) if self.own else Carried(step, loop, request.folder)
+        run = step.resumable(request.folder) if self.own else Carried(step, loop, request.folder)
+        self.hook = Hook(run, self.own, paths, request.child.steps[0].name, self._failed)
+        self.listener = Listener(request.folder)
+        self.saved: int | None = None
         self.compared: dict[str, Any] = {}
 
     def run(self) -> LegReport:
         request, name = self.request, self.request.child.steps[0].name
         self.progress(f"{name}: restore")
-        done = self.run_of.restore()
-        self._say(restored=done, state=self._state())
+        done = restored = self.hook.restore()
+        self._say(restored=done, state=self.hook.state())
         loss = None
         while True:
-            if done in request.save:
+            if done in (*request.save, request.begin) and done not in (restored, self.saved):
                 self.progress(f"{name}: save step {done}")
-                self.run_of.save()
-                self.run_of.wait()
-                self._say(saved=done)
-            if done == request.begin and request.kill is not None:
-                self._begin(done)
+                self._save(done)
             if done in request.loss_at:  # behind the save: it takes the next batch, and the cursor moves on
                 loss = self._loss(request.against if done == request.loss_at[0] else None)
             if done >= request.until:
                 break
             self.progress(f"{name}: step {done + 1}")
-            given = self.run_of.advance()
+            given = self.hook.advance()
             done += 1
-            seen = StepSeen(step=done, values=_values(given), state=self._state())
+            seen = StepSeen(step=done, values=given, state=self.hook.state())
             self._say(seen=seen.model_dump())
         self._say(**self.compared)
         return LegReport(leg=leg_of(request), loss=loss, own=self.own)
 
-    def _begin(self, done: int) -> None:
-        """Save, and be killed on the way."""
-        point = self.request.kill
-        assert point is not None
-        self._say(begun=done)
-        killer = Killer(self.request.folder, point, lambda: self._say(killed=point))
-        killer.arm()
-        self.run_of.save()
-        killer.returned()
-        self.run_of.wait()
-        if point == "while it finalises":
-            killer.die()  # it did nothing in the background
+    def _save(self, done: int) -> None:
+        """Save and wait, and be heard; or be killed on the way."""
+        request, listener = self.request, self.listener
+        if done == request.begin and request.kill is not None:
+            listener = Killer(request.folder, request.kill, request.like, self._killed)
+            self._say(begun=done)
+        listener.arm()
+        self.hook.save()
+        listener.returned()
+        self.hook.wait()
+        listener.disarm()
+        self._say(saved=done, **({"save": listener.seen.model_dump()} if self.saved is None else {}))
+        self.saved = done
+
+    def _failed(self, failed: Failed) -> None:
+        error = failed.error.replace(f"{self.request.folder}{os.sep}", "")  # that is another folder each time
+        self._say(failed=failed.model_copy(update={"error": error}).model_dump())
+
+    def _killed(self, path: str) -> None:
+        self._say(killed=self.request.kill, killed_at=path)
 
     def _loss(self, before: LossSeen | None) -> LossSeen | None:
         """The loss of the next step on the arrays as they are; compared where there is something to compare with."""
@@ -107,10 +115,11 @@ class _Leg:
         from ..run.session import MOVES
         from ..run.values import host_values
 
-        if not hasattr(self.run_of, "arguments"):
+        given = self.hook.arguments()
+        if given is None:
             self.compared = {"not_compared": "the step's `resumable` has no `arguments()`"}
             return None
-        args, kwargs = self.run_of.arguments()
+        args, kwargs = given
         values = host_values(self.step, args, kwargs)
         found = evaluate(self.step, values, self.mesh, self.paths, moves=MOVES)
         losses = [key for key in found.values if key[0] == "loss"]
@@ -134,36 +143,11 @@ class _Leg:
             self.compared = {"not_compared": said} if isinstance(said, str) else {"compared": said.model_dump()}
         return made
 
-    def _state(self) -> dict[str, str]:
-        import jax
-        import numpy as np
-
-        from ..data.digest import batch_digest
-        from ..leaves import joined
-
-        flat = jax.tree_util.tree_flatten_with_path(self.run_of.state())[0]
-        return {joined(path): batch_digest(np.asarray(leaf)) for path, leaf in flat}
-
     def _say(self, **said: Any) -> None:
         with open(self.request.log, "a", encoding="utf-8") as log:
             log.write(json.dumps(said) + "\n")
             log.flush()
             os.fsync(log.fileno())
-
-
-def _values(given: Any) -> dict[str, str]:
-    """Numbers by their exact decimals, arrays by their digest."""
-    import jax
-    import numpy as np
-
-    from ..data.digest import batch_digest
-
-    found: dict[str, str] = {}
-    for name, value in given.items():
-        value = jax.device_get(value)
-        single = not isinstance(value, (dict, list, tuple)) and np.ndim(value) == 0
-        found[str(name)] = repr(np.asarray(value).item()) if single else batch_digest(value)
-    return found
 
 
 if __name__ == "__main__":

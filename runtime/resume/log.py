@@ -10,8 +10,8 @@ from .request import LegRequest
 
 
 def leg_of(request: LegRequest) -> LegSeen | None:
-    """The leg as far as it got; None where it did not come to its restore."""
-    said: dict[str, Any] = {"seen": [], "saved": []}
+    """The leg as far as it got; None where it told nothing."""
+    said: dict[str, Any] = {"restored": 0, "state": {}, "seen": [], "saved": []}
     try:
         with open(request.log, encoding="utf-8") as log:
             for line in log:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ...contracts.resume import KillPoint, LegSeen
+from ...contracts.resume import KillPoint, LegSeen, SaveSeen
 from ..request import ChildFailure, ChildRequest, Message
 
 
@@ -22,7 +22,8 @@ class LossSeen(Message):
 class LegRequest(Message):
     """One leg: restore from `folder` (or begin), go on until `until` steps are finished, and end.
 
-    save: steps behind which it saves and waits. begin: steps behind which it begins to save, to be killed at `kill`.
+    save: steps behind which it saves and waits. begin: the step behind which it begins to save, to be killed at `kill`;
+    `like` is what a save of this run was heard to do.
     loss_at: finished steps behind which the loss of the next is worked out; the first of them is judged by `against`.
     log: the file that everything is told to, line by line: a killed process has no last word. cache: folder of compiled
     programs.
@@ -36,6 +37,7 @@ class LegRequest(Message):
     save: list[int] = Field(default_factory=list)
     begin: int | None = None
     kill: KillPoint | None = None
+    like: SaveSeen = SaveSeen()
     loss_at: list[int] = Field(default_factory=list)
     against: LossSeen | None = None
 

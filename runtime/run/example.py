@@ -22,7 +22,7 @@ def example_of(step: NormalisedStep, index: int, paths: FramePaths) -> tuple[tup
     given = step.example(index)
     pair = isinstance(given, tuple | list) and len(given) == 2
     if not pair or not isinstance(given[0], tuple | list) or not isinstance(given[1], Mapping):
-        raise _misfit(step, paths, f"example({index}) returned {_described(given)}")
+        raise _misfit(step, paths, f"example({index}) returned {described(given)}")
     args, kwargs = tuple(given[0]), dict(given[1])
     if len(args) != len(step.args):
         count = f"{len(args)} positional argument{'s' * (len(args) != 1)}"
@@ -50,7 +50,7 @@ def _written(step: NormalisedStep) -> str:
     return f"({', '.join(names)}{',' * (len(names) == 1)}), {{{keywords}}}"
 
 
-def _described(given: Any) -> str:
+def described(given: Any) -> str:
     """`a tuple of 2: dict, dict`; `a dict`; `None`."""
     if given is None:
         return "None"

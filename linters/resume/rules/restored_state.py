@@ -50,10 +50,10 @@ def _differs(
     if leaf is None:
         return
     path, count = leaf
-    how = "is another" if path in leg.state else "is not there"
+    how = "is not what it was" if path in leg.state else "is gone"
     yield evidence.finding(
         RULE,
-        f"{when}, {path} of step {leg.restored:,} {how} than it was ({count:,} of {len(saved):,} arrays)",
+        f"{when}, {path} of step {leg.restored:,} {how} ({count:,} of {len(saved):,} arrays)",
         subject=when,
         expected=saved[path],
         found=leg.state.get(path, "no such array"),

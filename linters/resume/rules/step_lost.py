@@ -2,8 +2,8 @@
 
 ## What it does
 `checkpoint resume` kills the run before the commit of a save, between its items, and while it finalises in the
-background. Whatever was saved and waited for before must be taken up, and of the save that did not end nothing, unless
-it was committed.
+background; where a save has no such points, at its first write, before its last, and at its last. Whatever was saved
+and waited for before must be taken up, and of the save that did not end nothing, unless it was committed.
 
 ## Why is this bad?
 Saves are where runs die: disks are full, machines are taken away. A restore that takes the torn step gives a state that
@@ -33,6 +33,7 @@ from itertools import pairwise
 from ....contracts.finding import Finding
 from ...rule import Rule
 from ..evidence import ResumeEvidence
+from ..told import stopped
 
 
 def check(evidence: ResumeEvidence) -> Iterable[Finding]:
@@ -40,20 +41,29 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     for index, (leg, following) in enumerate(pairwise(legs), 1):
         safe = max([leg.restored, *leg.saved])
         newest = safe if leg.committed is None else max(leg.committed, safe)
-        allowed = {newest} if leg.committed is not None else {safe, leg.begun if leg.begun is not None else safe}
-        if following.restored in allowed:
+        allowed = {newest}
+        if leg.committed is None and leg.killed is not None and leg.begun is not None:
+            allowed.add(leg.begun)
+        torn = evidence.torn.get(index)
+        if following.failed is not None:
+            failed = following.failed
+            took, found = f"then its `{failed.method}()` fails: {failed.error}", failed.error
+        elif torn is not None:
+            took, found = f"goes on from that torn step: {torn[0]} is not what it was", f"step {following.restored:,}"
+        elif following.restored in allowed:
             continue
-        where = f"killed {leg.killed}" if leg.killed is not None else "ended"
-        begun = f" of the save of step {leg.begun:,}" if leg.begun is not None else ""
-        took = f"goes on from step {following.restored:,}" if following.restored else "begins anew"
+        else:
+            took = f"goes on from step {following.restored:,}" if following.restored else "begins anew"
+            found = f"step {following.restored:,}" if following.restored else "nothing"
         yield evidence.finding(
             RULE,
-            f"the run was {where}{begun}, and {took}: step {newest:,} was committed",
+            f"the run {stopped(leg)}, and {took}; step {newest:,} was committed",
             subject=str(leg.killed),
             expected=f"step {newest:,}",
-            found=f"step {following.restored:,}" if following.restored else "nothing",
+            found=found,
+            evidence=following.failed.frames if following.failed is not None else (),
             help="write under a temporary name, rename when all is there, and take up the newest that has its name",
-            details={"leg": index, "anew": not following.restored},
+            details={"leg": index, "anew": following.failed is None and not following.restored},
         )
 
 

@@ -1,10 +1,7 @@
-"""A small step with a `resumable` of its own, as a project might write it: numpy files and a rename."""
+"""A small step with a `resumable` of its own, as a project might write it: numpy files."""
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
+from savers import SAVERS
 
 STATE = {name: jax.ShapeDtypeStruct((4,), jnp.float32) for name in ("w", "m")}
 BATCH = jax.ShapeDtypeStruct((8, 4), jnp.float32)
@@ -32,22 +30,21 @@ class Run:
     """The hook. Faults: `anew` finds no step, `weights` forgets the momentum, `frozen` has a cursor that stands still
     behind a resume, `schedule` begins again."""
 
-    def __init__(self, folder: str, fault: str | None) -> None:
+    def __init__(self, folder: str, fault: str | None, saver: str = "renamed") -> None:
+        self.saver = SAVERS[saver]
         self.folder, self.fault, self.done, self.cursor, self.rate_at = Path(folder), fault, 0, 0, 0
         self.resumed = False
         self.arrays = {"w": jnp.zeros(4), "m": jnp.zeros(4)}
         self.step = jax.jit(train_step)
 
     def restore(self) -> int:
-        steps = [int(path.name) for path in self.folder.iterdir() if path.name.isdigit()]
+        steps = self.saver.steps(self.folder)
         if not steps or self.fault == "anew":
             return 0
-        at = self.folder / str(max(steps))
-        saved = np.load(at / "arrays.npz")
-        self.arrays = {name: jnp.asarray(saved[name]) for name in saved.files}
+        saved, about = self.saver.load(self.folder, max(steps))
+        self.arrays |= {name: jnp.asarray(value) for name, value in saved.items()}
         if self.fault == "weights":
             self.arrays["m"] = jnp.zeros(4)
-        about = json.loads((at / "about.json").read_text())
         self.done, self.cursor, self.rate_at = about["step"], about["cursor"], about["step"]
         self.resumed = True
         if self.fault == "schedule":
@@ -63,12 +60,8 @@ class Run:
         return {**metrics, "batch": rows, "learning_rate": rate}
 
     def save(self) -> None:
-        partial = self.folder / f"{self.done}.partial"
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        np.savez(partial / "arrays.npz", **{name: np.asarray(value) for name, value in self.arrays.items()})
-        (partial / "about.json").write_text(json.dumps({"step": self.done, "cursor": self.cursor}))
-        os.rename(partial, self.folder / str(self.done))
+        arrays = {name: np.asarray(value) for name, value in self.arrays.items()}
+        self.saver.save(self.folder, self.done, arrays, {"step": self.done, "cursor": self.cursor})
 
     def wait(self) -> None:
         pass
@@ -78,7 +71,11 @@ class Run:
 
 
 def build(
-    mesh: jax.sharding.Mesh | None = None, fault: str | None = None, own: bool = True, loose: bool = False
+    mesh: jax.sharding.Mesh | None = None,
+    fault: str | None = None,
+    own: bool = True,
+    loose: bool = False,
+    saver: str = "renamed",
 ) -> Any:
     """Fault `mesh`: there is one mesh that it runs on. loose: weights and batches lie on the mesh, momentum is bound
     to no device, as `jax.jit(init)(params)` leaves it."""
@@ -96,5 +93,5 @@ def build(
         args=(STATE, BATCH, jax.ShapeDtypeStruct((), jnp.float32)),
         carry={0: "state"},
         example=example,
-        resumable=(lambda folder: Run(folder, fault)) if own else None,
+        resumable=(lambda folder: Run(folder, fault, saver)) if own else None,
     )

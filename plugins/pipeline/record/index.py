@@ -49,6 +49,8 @@ _UNUSABLE = {
     sqlite3.SQLITE_NOMEM: ("cannot be held in memory", _OTHER),
 }
 """What SQLite says where nothing is wrong with the file, in words, and the next step."""
+_BROKEN = (sqlite3.Error, ValueError)
+"""What comes of a database: a name in a damaged one may be no text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def row_of(record: Record, file: str, findings: Iterable[Finding]) -> Row:
 
 
 class Unusable(ContractLintError):
-    """Nothing is wrong with an index, and it cannot be used here: no room, not writable, in use, of a later version."""
+    """A file that stays as it is and cannot be used: no room, not writable, in use, of a later version, of others."""
 
 
 class Damaged(ContractLintError):
@@ -115,8 +117,7 @@ class Damaged(ContractLintError):
 class History:
     """An open index. `remade`: it was damaged, and is begun anew.
 
-    Raises Unusable and Damaged, and ContractLintError for a database of something else and for a link: it may lead
-    anywhere.
+    Raises Unusable and Damaged, and ContractLintError for a link: it may lead anywhere.
     """
 
     def __init__(self, path: Path | None, ours: bool = False) -> None:
@@ -157,7 +158,11 @@ class History:
 
     def digests(self) -> set[Any]:
         """The digests of all rows, of those that are none too."""
-        return {digest for (digest,) in self._all("SELECT digest FROM records")}
+        try:
+            return {digest for (digest,) in self._all("SELECT digest FROM records")}
+        except Damaged:
+            self._begin_anew()
+            return set()
 
     def _replace(self, gone: Iterable[str], rows: Iterable[Row]) -> None:
         marks = ", ".join("?" * (len(_COLUMNS) + 1))
@@ -165,7 +170,7 @@ class History:
             with self._database:
                 self._database.executemany("DELETE FROM records WHERE digest = ?", ((each,) for each in gone))
                 self._database.executemany(f"INSERT OR REPLACE INTO records VALUES ({marks})", map(_sealed, rows))
-        except sqlite3.Error as error:
+        except _BROKEN as error:
             raise self._failure(error) from error
 
     def _open(self) -> None:
@@ -182,11 +187,11 @@ class History:
     def _connect(self) -> None:
         try:
             self._database = sqlite3.connect(self.path if self.path is not None else ":memory:", timeout=TIMEOUT)
-        except sqlite3.Error as error:
+        except _BROKEN as error:
             raise self._failure(error) from error
         try:
             self._prepare()
-        except sqlite3.Error as error:
+        except _BROKEN as error:
             self.close()
             raise self._failure(error) from error
         except ContractLintError:
@@ -216,7 +221,7 @@ class History:
         named = self._database.execute("SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
         columns = {name for _, name, *_ in self._database.execute("PRAGMA table_info(records)").fetchall()}
         if named and (named != [("table", "records")] or columns - {"seal"} != set(_COLUMNS)):
-            raise ContractLintError(
+            raise Unusable(
                 "is a database of something else", self._place, "name another file with --db; it is left as it is"
             )
         if named and version == VERSION and "seal" in columns:
@@ -230,7 +235,7 @@ class History:
         try:
             with closing(self._database.execute(query)) as found:
                 return found.fetchall()
-        except sqlite3.Error as error:
+        except _BROKEN as error:
             raise self._failure(error) from error
 
     def _row(self, values: Sequence[str]) -> Row:
@@ -256,7 +261,7 @@ class History:
         if said:
             return Unusable(f"{said} ({error})", self._place, help)
         help = "name another file with --db; if it was the index, remove it: it is made again from the records"
-        return Damaged(f"is no history of records ({str(error).splitlines()[0][:120]})", self._place, help)
+        return Damaged(f"is no history of records ({' '.join(str(error).split())[:120]})", self._place, help)
 
 
 def _values(row: Row) -> tuple[str | None, ...]:

@@ -85,6 +85,7 @@ class LegSeen(ResumeModel):
 
     restored: the finished steps that it took up, 0 for none. state: arrays as they were then. saved: steps that were
     saved and waited for, and what the first of these saves did; begun: the one whose save was begun to be killed.
+    lacking: arrays that the step carries over and the run's `state()` has not; None where that was not looked at.
     killed: where, and at which file of the folder. failed: the method of the run that raised behind a kill, and what.
     committed: the newest committed step on disk when it had ended; None where that cannot be told. compared: the loss
     as it was restored, against the mesh before.
@@ -100,6 +101,7 @@ class LegSeen(ResumeModel):
     killed: KillPoint | None = None
     killed_at: str = ""
     failed: Failed | None = None
+    lacking: list[str] | None = None
     committed: int | None = None
     compared: Comparison | None = None
     not_compared: str | None = None

@@ -57,6 +57,13 @@ def not_killed(facts: ResumeFacts) -> str | None:
     return f"not killed {', '.join(lacks)}{' or ' if lacks else ''}{last}: the save has no such point"
 
 
+def not_held(facts: ResumeFacts) -> str | None:
+    """Why nobody looked at whether the state is whole, where that is so."""
+    if facts.unbroken.lacking is not None:
+        return None
+    return "not looked at whether `state()` is whole: the step does not say what it carries over (`carry`)"
+
+
 def not_compared(facts: ResumeFacts) -> list[str]:
     """What no value that a step gives has the name of."""
     names = [name.lower() for seen in facts.unbroken.seen for name in seen.values]

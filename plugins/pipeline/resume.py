@@ -18,7 +18,7 @@ from ...linters.checkpoint.read import read_checkpoint
 from ...linters.checkpoint.warm import missing_for_resume
 from ...linters.resume.evidence import ResumeEvidence, words
 from ...linters.resume.judge import judge_resume
-from ...linters.resume.told import kills, not_compared, not_killed, proof
+from ...linters.resume.told import kills, not_compared, not_held, not_killed, proof
 from ...runtime.contract import child_request
 from ...runtime.folders import temporary_folder
 from ...runtime.launch import DEFAULT_TIMEOUT, ask
@@ -82,7 +82,7 @@ def check_resume(
 
 def _notes(facts: ResumeFacts, spoilt: bool) -> tuple[str, ...]:
     """What was not tried; and, where findings stand in the place of the proof, what was."""
-    said = [each for each in (not_killed(facts),) if each is not None]
+    said = [each for each in (not_killed(facts), not_held(facts)) if each is not None]
     if spoilt:
         said.append(kills(facts))
         said += [f"not compared: {', '.join(lacks)}"] if (lacks := not_compared(facts)) else []

@@ -16,8 +16,9 @@ from ..errors import describe, failure
 from ..frames import FramePaths
 from ..leaves import joined
 from ..request import StepFailure
-from ..run.example import described
+from ..run.example import arguments_in, described
 from ..run.loop import Arguments
+from ..step import NormalisedStep
 
 METHODS = ("restore", "advance", "save", "wait", "state")
 
@@ -26,8 +27,10 @@ class Hook:
     """What `resumable(folder)` returned (or `Carried`, which stands in for it). `fails` is told what a method raised
     before that is raised as a StepFailure."""
 
-    def __init__(self, run: Any, own: bool, paths: FramePaths, step: str, fails: Callable[[Failed], None]) -> None:
-        self._run, self._own, self._paths, self._key, self._fails = run, own, paths, ("step", step), fails
+    def __init__(
+        self, run: Any, step: NormalisedStep, paths: FramePaths, name: str, fails: Callable[[Failed], None]
+    ) -> None:
+        self._run, self._step, self._paths, self._key, self._fails = run, step, paths, ("step", name), fails
         lacks = [name for name in METHODS if not callable(getattr(run, name, None))]
         if lacks:
             raise StepFailure(
@@ -60,20 +63,21 @@ class Hook:
     def wait(self) -> None:
         self._call("wait")
 
-    def state(self) -> dict[str, str]:
-        """The digest of each array of the state."""
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of the state."""
         flat = jax.tree_util.tree_flatten_with_path(self._call("state"))[0]
-        return {joined(path): self._digest("state", joined(path), words(leaf)) for path, leaf in flat}
+        return {joined(path): words(leaf) for path, leaf in flat}
+
+    def state(self) -> dict[str, str]:
+        """The digest of each."""
+        return {path: self._digest("state", path, leaf) for path, leaf in self.arrays().items()}
 
     def arguments(self) -> Arguments | None:
         """Those of the next step; None where the run does not tell them."""
         if not hasattr(self._run, "arguments"):
             return None
-        given = self._call("arguments")
-        pair = isinstance(given, tuple | list) and len(given) == 2
-        if not pair or not isinstance(given[0], tuple | list) or not isinstance(given[1], Mapping):
-            raise self._misfit("arguments", described(given), "(args, kwargs) of the next step, a tuple and a dict")
-        return tuple(given[0]), dict(given[1])
+        given, frame = self._call("arguments"), self._paths.of_function(self._run.arguments)
+        return arguments_in(self._step, given, self._named("arguments"), frame)
 
     def _call(self, method: str) -> Any:
         try:
@@ -101,7 +105,11 @@ class Hook:
             raise self._misfit(method, found, "arrays, numbers and texts") from None
 
     def _named(self, method: str) -> str:
-        return f"`{method}()` of the step's `resumable`" if self._own else f"`{method}()` of the step's state"
+        return (
+            f"`{method}()` of the step's `resumable`"
+            if self._step.resumable
+            else f"`{method}()` of what the step carries over"
+        )
 
     def _misfit(self, method: str, found: str, expected: str) -> StepFailure:
         frame = self._paths.of_function(getattr(self._run, method))

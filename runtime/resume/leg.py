@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...contracts.resume import Failed, StepSeen
 from ..worker import Progress, leave, require, serve
 from .kill import Killer, Listener
 from .log import leg_of
 from .request import LegReport, LegRequest, LossSeen
+
+if TYPE_CHECKING:
+    from ..run.loop import Arguments
 
 
 def run_leg(request: LegRequest, progress: Progress) -> LegReport:
@@ -57,12 +60,14 @@ class _Leg:
         self.own = step.resumable is not None
         loop = Loop(step, mesh, paths, {})
         run = step.resumable(request.folder) if self.own else Carried(step, loop, request.folder)
-        self.hook = Hook(run, self.own, paths, request.child.steps[0].name, self._failed)
+        self.hook = Hook(run, step, paths, request.child.steps[0].name, self._failed)
         self.listener = Listener(request.folder)
         self.saved: int | None = None
         self.compared: dict[str, Any] = {}
 
     def run(self) -> LegReport:
+        from .held import lacking
+
         request, name = self.request, self.request.child.steps[0].name
         self.progress(f"{name}: restore")
         done = restored = self.hook.restore()
@@ -73,13 +78,16 @@ class _Leg:
                 self.progress(f"{name}: save step {done}")
                 self._save(done)
             if done in request.loss_at:  # behind the save: it takes the next batch, and the cursor moves on
-                loss = self._loss(request.against if done == request.loss_at[0] else None)
+                given = self.hook.arguments()
+                loss = self._loss(given, request.against if done == request.loss_at[0] else None)
+                if not restored:
+                    self._say(lacking=lacking(self.step, given, self.hook.arrays()) if self.own else [])
             if done >= request.until:
                 break
             self.progress(f"{name}: step {done + 1}")
-            given = self.hook.advance()
+            values = self.hook.advance()
             done += 1
-            seen = StepSeen(step=done, values=given, state=self.hook.state())
+            seen = StepSeen(step=done, values=values, state=self.hook.state())
             self._say(seen=seen.model_dump())
         self._say(**self.compared)
         return LegReport(leg=leg_of(request), loss=loss, own=self.own)
@@ -105,7 +113,7 @@ class _Leg:
     def _killed(self, path: str) -> None:
         self._say(killed=self.request.kill, killed_at=path)
 
-    def _loss(self, before: LossSeen | None) -> LossSeen | None:
+    def _loss(self, given: Arguments | None, before: LossSeen | None) -> LossSeen | None:
         """The loss of the next step on the arrays as they are; compared where there is something to compare with."""
         import jax
         import numpy as np
@@ -115,7 +123,6 @@ class _Leg:
         from ..run.session import MOVES
         from ..run.values import host_values
 
-        given = self.hook.arguments()
         if given is None:
             self.compared = {"not_compared": "the step's `resumable` has no `arguments()`"}
             return None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...contracts.finding import Location
+from ...contracts.manifest import Frame
 from ..frames import FramePaths
 from ..request import StepFailure
 from ..step import NormalisedStep
@@ -19,23 +20,28 @@ def example_of(step: NormalisedStep, index: int, paths: FramePaths) -> tuple[tup
     Raises StepFailure, at the function, that says what came back, what was expected and how to write it.
     """
     assert step.example is not None
-    given = step.example(index)
+    return arguments_in(step, step.example(index), f"example({index})", paths.of_function(step.example))
+
+
+def arguments_in(
+    step: NormalisedStep, given: Any, named: str, frame: Frame | None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a function `named` so, defined at `frame`, gave as arguments of the step. Raises StepFailure as above."""
     pair = isinstance(given, tuple | list) and len(given) == 2
     if not pair or not isinstance(given[0], tuple | list) or not isinstance(given[1], Mapping):
-        raise _misfit(step, paths, f"example({index}) returned {described(given)}")
+        raise _misfit(step, frame, f"{named} returned {described(given)}")
     args, kwargs = tuple(given[0]), dict(given[1])
     if len(args) != len(step.args):
         count = f"{len(args)} positional argument{'s' * (len(args) != 1)}"
         takes = f"the step takes {len(step.args)}: {', '.join(step.positional_names) or 'none'}"
-        raise _misfit(step, paths, f"example({index}) returned {count}, {takes}")
+        raise _misfit(step, frame, f"{named} returned {count}, {takes}")
     if unknown := [str(name) for name in kwargs if name not in step.argument_names]:
         takes = f"the step takes {', '.join(step.argument_names) or 'no arguments'}"
-        raise _misfit(step, paths, f"example({index}) returned the keyword `{unknown[0]}`, {takes}")
+        raise _misfit(step, frame, f"{named} returned the keyword `{unknown[0]}`, {takes}")
     return args, kwargs
 
 
-def _misfit(step: NormalisedStep, paths: FramePaths, found: str) -> StepFailure:
-    frame = paths.of_function(step.example)
+def _misfit(step: NormalisedStep, frame: Frame | None, found: str) -> StepFailure:
     return StepFailure(
         f"{found}; expected (args, kwargs), a tuple with one entry for each positional argument and a mapping",
         Location(frame.path, frame.line, frame.column) if frame is not None else None,

@@ -55,6 +55,21 @@ def facts(legs: Sequence[LegSeen] = (BEGUN, SECOND, LAST), **fields: Any) -> Res
     return ResumeFacts(step="train", target="cpu:8", own=True, unbroken=unbroken, legs=list(legs), **fields)
 
 
+def held(state: dict[str, str] | None, lacking: Sequence[str] = ()) -> ResumeFacts:
+    """What a run that never stops tells of its state: always the same."""
+    right = facts()
+    told = [right.unbroken, *right.legs]
+    if state is not None:
+        told = [
+            each.model_copy(
+                update={"state": state, "seen": [one.model_copy(update={"state": state}) for one in each.seen]}
+            )
+            for each in told
+        ]
+    unbroken = told[0].model_copy(update={"lacking": list(lacking)})
+    return right.model_copy(update={"unbroken": unbroken, "legs": told[1:]})
+
+
 # Rule -> what is wrong, and what is said.
 CASES: list[tuple[str, ResumeFacts, str]] = [
     (
@@ -154,6 +169,13 @@ CASES: list[tuple[str, ResumeFacts, str]] = [
         facts(missing=["step", "optimizer slot nu"]),
         "WARM START: what is saved has no step, no optimizer slot",
     ),
+    ("CKP709", held({}), "`state()` of the step's `resumable` holds no array: nothing shows that what was saved"),
+    ("CKP709", held(seen(0).state), "`state()` of the step's `resumable` holds 2 arrays, and none moved in 4 steps"),
+    (
+        "CKP709",
+        held(None, ["state/nu"]),
+        "`state()` of the step's `resumable` lacks 1 array that the step carries over",
+    ),
 ]
 
 
@@ -181,6 +203,7 @@ def test_a_broken_promise_gives_its_finding_alone(
 def test_the_twin_of_all_is_clean(loaded: LoadedContract) -> None:
     within = facts(meshes=[leg(1, seen(2), compared=compared(0.5), **OTHER_MESH)])
     assert judged(loaded, facts(meshes=[ON_ANOTHER])) == [] and judged(loaded, within) == []
+    assert judged(loaded, held(None)) == []
 
 
 def test_a_save_that_was_committed_before_the_kill_is_taken_up(loaded: LoadedContract) -> None:

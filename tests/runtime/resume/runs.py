@@ -28,13 +28,14 @@ def train_step(state: dict[str, jax.Array], batch: jax.Array, rate: jax.Array) -
 
 class Run:
     """The hook. Faults: `anew` finds no step, `weights` forgets the momentum, `frozen` has a cursor that stands still
-    behind a resume, `schedule` begins again."""
+    behind a resume, `schedule` begins again. `empty`, `stale` and `partial` tell of no state, of that of the start, of
+    the weights alone; `silent` of nothing that a step sees."""
 
     def __init__(self, folder: str, fault: str | None, saver: str = "renamed") -> None:
         self.saver = SAVERS[saver]
         self.folder, self.fault, self.done, self.cursor, self.rate_at = Path(folder), fault, 0, 0, 0
         self.resumed = False
-        self.arrays = {"w": jnp.zeros(4), "m": jnp.zeros(4)}
+        self.arrays = self.first = {"w": jnp.zeros(4), "m": jnp.zeros(4)}
         self.step = jax.jit(train_step)
 
     def restore(self) -> int:
@@ -42,7 +43,7 @@ class Run:
         if not steps or self.fault == "anew":
             return 0
         saved, about = self.saver.load(self.folder, max(steps))
-        self.arrays |= {name: jnp.asarray(value) for name, value in saved.items()}
+        self.arrays = self.arrays | {name: jnp.asarray(value) for name, value in saved.items()}
         if self.fault == "weights":
             self.arrays["m"] = jnp.zeros(4)
         self.done, self.cursor, self.rate_at = about["step"], about["cursor"], about["step"]
@@ -57,7 +58,7 @@ class Run:
         self.done, self.rate_at = self.done + 1, self.rate_at + 1
         if not (self.fault == "frozen" and self.resumed):
             self.cursor += 1
-        return {**metrics, "batch": rows, "learning_rate": rate}
+        return {} if self.fault == "silent" else {**metrics, "batch": rows, "learning_rate": rate}
 
     def save(self) -> None:
         arrays = {name: np.asarray(value) for name, value in self.arrays.items()}
@@ -67,7 +68,9 @@ class Run:
         pass
 
     def state(self) -> Any:
-        return {"params": {"w": self.arrays["w"]}, "opt_state": {"m": self.arrays["m"]}}
+        arrays = self.first if self.fault == "stale" else self.arrays
+        whole = {"params": {"w": arrays["w"]}, "opt_state": {"m": arrays["m"]}}
+        return {} if self.fault == "empty" else {"params": whole["params"]} if self.fault == "partial" else whole
 
 
 def build(

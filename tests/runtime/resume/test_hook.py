@@ -14,6 +14,7 @@ from contract_lint.contracts.resume import Failed
 from contract_lint.runtime.frames import FramePaths
 from contract_lint.runtime.request import StepFailure
 from contract_lint.runtime.resume.hook import METHODS, Hook
+from contract_lint.runtime.step import as_step
 
 RIGHT: dict[str, Any] = {
     "restore": 2,
@@ -24,6 +25,8 @@ RIGHT: dict[str, Any] = {
     "arguments": (({"w": jnp.ones(2)}, 1), {}),
 }
 
+STEP = as_step(SimpleNamespace(fn=lambda state, batch: state, args=({"w": jnp.ones(2)}, 1), resumable=len))
+
 
 class Thing:
     """Nothing that can be compared."""
@@ -31,7 +34,7 @@ class Thing:
 
 def hook(told: list[Failed] | None = None, **returned: Any) -> Hook:
     run = SimpleNamespace(**{name: lambda value=value: value for name, value in (RIGHT | returned).items()})
-    return Hook(run, True, FramePaths(Path(__file__).parent), "train", [].append if told is None else told.append)
+    return Hook(run, STEP, FramePaths(Path(__file__).parent), "train", [].append if told is None else told.append)
 
 
 def test_what_fits_is_text() -> None:
@@ -57,20 +60,21 @@ def test_what_fits_is_text() -> None:
         ("advance", {"loss": Thing()}, "returned a value of type Thing as `loss`; expected arrays, numbers and texts"),
         ("advance", {"batch": [Thing()]}, "returned a list of 1 (Thing) as `batch`; expected arrays"),
         ("state", {"opt": Thing()}, "returned a value of type Thing as `opt`; expected arrays, numbers and texts"),
-        ("arguments", (1, 2), "returned a tuple of 2 (int, int); expected (args, kwargs) of the next step"),
+        ("arguments", (1, 2), "returned a tuple of 2 (int, int); expected (args, kwargs), a tuple with one entry for"),
+        ("arguments", ((1,), {}), "returned 1 positional argument, the step takes 2: state, batch; expected"),
     ],
 )
 def test_what_does_not_fit_is_told_by_the_method(method: str, value: Any, said: str) -> None:
     with pytest.raises(StepFailure) as caught:
         getattr(hook(**{method: value}), method)()
     assert caught.value.message.startswith(f"`{method}()` of the step's `resumable` {said}"), caught.value.message
-    assert caught.value.location is not None and caught.value.key == ("step", "train")
+    assert caught.value.location is not None
 
 
 @pytest.mark.parametrize("run", [None, SimpleNamespace(restore=len, advance=len, save=len, wait=len)])
 def test_a_run_without_a_method_is_told(run: Any) -> None:
     with pytest.raises(StepFailure, match=r"`resumable\(folder\)` returned .* without `(restore|state)\(\)`") as caught:
-        Hook(run, True, FramePaths(Path()), "train", [].append)
+        Hook(run, STEP, FramePaths(Path()), "train", [].append)
     assert all(f"`{name}()`" in (caught.value.help or "") for name in METHODS)
 
 
@@ -79,7 +83,7 @@ def test_what_a_method_raises_is_told_with_its_frames() -> None:
         raise EOFError("no data")
 
     told: list[Failed] = []
-    run = Hook(SimpleNamespace(**dict.fromkeys(METHODS, restore)), True, FramePaths(Path()), "train", told.append)
+    run = Hook(SimpleNamespace(**dict.fromkeys(METHODS, restore)), STEP, FramePaths(Path()), "train", told.append)
     with pytest.raises(StepFailure, match=r"`restore\(\)` of the step's `resumable` failed: EOFError: no data"):
         run.restore()
     assert [(each.method, each.error) for each in told] == [("restore", "EOFError: no data")]

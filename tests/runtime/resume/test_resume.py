@@ -47,6 +47,8 @@ def tried(folder: Path, **args: object) -> Report:
         ("frozen", "CKP702", "behind the first resume, step 3 is given the batch of step 2"),
         ("schedule", "CKP704", "step 2 has the learning rate"),
         ("anew", "CKP705", "begins anew; step 1 was committed"),
+        ("stale", "CKP709", "`state()` of the step's `resumable` holds 2 arrays, and none moved in 4 steps"),
+        ("partial", "CKP709", "lacks 1 array that the step carries over: state/m"),
     ],
 )
 def test_a_fault_is_found_by_its_name(tmp_path: Path, fault: str, code: str, said: str) -> None:
@@ -115,7 +117,7 @@ def test_the_trainer_resumes_on_every_mesh_and_after_every_kill(tmp_path: Path) 
     assert [leg.restored for leg in facts.legs][:3] == [0, 1, 2] and facts.legs[3].restored in (2, 3)
     assert [leg.mesh for leg in facts.meshes] == [{"data": 4, "fsdp": 2}, {"data": 2, "fsdp": 4}]
     assert all(leg.compared is not None and (leg.compared.ratio or 0) <= 1 for leg in facts.meshes)
-    assert facts.missing == [] and facts.own and facts.notes == []
+    assert facts.missing == [] and facts.own and facts.notes == [] and facts.unbroken.lacking == []
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ _NAMED = re.compile(r"(?P<name>.*)\.(?P<digest>[0-9a-f]{64})\.record\.json", re.
 COMPUTED = ("model", "dtypes", "accumulation", "batch", "data", "objective", "optimizer", "training", "rng", "step")
 """Sections of a contract that say what is computed. Where it runs, and how it is watched, may change."""
 
+PERCENTILES = (50, 90, 99)
 SHA256, TIME = r"^[0-9a-f]{64}$", r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"
 FORMS = {SHA256: "64 hexadecimal digits in lower case", TIME: "a time such as 2027-03-01T12:00:00Z"}
 """What the patterns of texts are the form of."""
@@ -271,7 +272,7 @@ def summarised(values: list[float], source: str | None = None) -> Metric:
     finite = sorted(value for value in values if math.isfinite(value))
     if not finite:
         return Metric(count=len(values), not_finite=len(values), source=source)
-    at = {p: finite[math.ceil(p / 100 * len(finite)) - 1] for p in (50, 90, 99)}
+    at = {p: finite[math.ceil(p / 100 * len(finite)) - 1] for p in PERCENTILES}
     last = values[-1] if math.isfinite(values[-1]) else None
     return Metric(
         count=len(values),

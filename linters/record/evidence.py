@@ -40,7 +40,8 @@ class Recomputed:
     it tells, None where it is none, `data`: manifest -> root; all only where they could be worked out. `metrics` and
     `verdicts`: unchanged file -> what it says now, None where it is no such file. `added`: folder of a checkpoint ->
     files there that the record does not bind. `stated`: unchanged file of evidence -> the contract that it says it is
-    of, where it says that. `root`: what paths are shown below.
+    of, where it says that. `flags`: target -> those that the trainer gives the compiler there, where that is known.
+    `root`: what paths are shown below.
     """
 
     files: Mapping[str, FileDigest | NoFile | None] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class Recomputed:
     metrics: Mapping[str, Mapping[str, Metric] | None] = field(default_factory=dict)
     verdicts: Mapping[str, VerdictState | None] = field(default_factory=dict)
     stated: Mapping[str, Stated] = field(default_factory=dict)
+    flags: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

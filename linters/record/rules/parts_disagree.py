@@ -144,9 +144,12 @@ def _files(record: Record) -> Iterator[_Told]:
     named = [f"the checkpoint {each.folder}" for each in record.checkpoints]
     named += [f"the data of {each.manifest}" for each in record.data]
     named += [f"the verdict of {each.source}" for each in record.verdicts if each.source is not None]
-    named += [f"the program of {p.step} on {p.target} in {p.capture}" for p in record.programs if p.capture is not None]
+    named += [
+        f"the program of {p.step} on {p.target}{f' in {p.capture}' if p.capture else ''}" for p in record.programs
+    ]
+    named += [f"the devices of {each.target}" for each in record.devices] if record.kind != "created" else []
     for what in (what for what, count in Counter(named).items() if count > 1):
-        yield "predicate", f"{what} stands twice in the record", "once", "twice"
+        yield "predicate", f"twice in the record: {what}", "once", "twice"
     held = tuple(start_of(each.folder) for each in record.checkpoints)
     loose = sorted(path for path in bound if path.rpartition("/")[2] in _OF_CHECKPOINT and not path.startswith(held))
     if loose:

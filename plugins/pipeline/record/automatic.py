@@ -15,11 +15,10 @@ from ....contracts.record import DeviceState, Environment, Kind, Metric, SourceS
 from ....contracts.target_name import parse_target
 from ....hlo_tools.capture import Capture
 from ....runtime.contract import project_root
-from ....runtime.targets.cpu import cpu_flags
 from ..report import Report
 from ..train import ENTRY
 from .bound import Bound
-from .build import build, figures, verdict_of
+from .build import build, figures, flags_of_run, verdict_of
 from .create import bind_texts, environment, written
 from .place import short, shown_path
 from .source_state import git_author, source_state
@@ -92,8 +91,7 @@ def record_training(
     parsed = parse_target(target)
 
     def devices(environment: Environment) -> list[DeviceState]:
-        jaxlib = environment.packages.get("jaxlib")
-        flags = cpu_flags(jaxlib) if jaxlib is not None and parsed.platform == "cpu" else []
+        flags = flags_of_run(target, environment.packages)
         axes = dict(mesh.axes) if mesh is not None else None
         return [DeviceState(target=target, devices=parsed.devices, kind=parsed.platform, mesh=axes, xla_flags=flags)]
 

@@ -34,9 +34,11 @@ from ....contracts.record import (
     summarised,
 )
 from ....contracts.record_file import parse_record
+from ....contracts.target_name import parse_target
 from ....contracts.unfit import unfit
 from ....hlo_tools.capture import Capture
 from ....hlo_tools.program_digest import program_digest
+from ....runtime.targets.cpu import cpu_flags
 from ..report import Report
 
 
@@ -159,6 +161,12 @@ def figures(report: Report) -> dict[str, Metric]:
             if each:
                 found[f"{name}[{table.target} {table.step}]"] = summarised(each)
     return found
+
+
+def flags_of_run(target: str, packages: Mapping[str, str]) -> list[str]:
+    """The flags that the trainer gives XLA on a target, with these packages. Raises ValueError for no target."""
+    jaxlib = packages.get("jaxlib")
+    return cpu_flags(jaxlib) if jaxlib is not None and parse_target(target).platform == "cpu" else []
 
 
 def device_of(capture: Capture) -> DeviceState:

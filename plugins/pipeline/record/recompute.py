@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from .... import __version__
 from ....contracts.data_manifest import read_manifest
 from ....contracts.errors import ContractLintError
 from ....contracts.load import LoadedContract, load_contract
@@ -14,7 +16,7 @@ from ....contracts.record import FileDigest, Metric, Record
 from ....hlo_tools.capture import Capture, read_capture
 from ....linters.record.evidence import Captured, Recomputed
 from ....linters.record.files import NoFile, NoFileError, digest_below, lies_beside, names_below, size_below, start_of
-from .build import device_of, programs
+from .build import device_of, flags_of_run, programs
 from .left_out import left_out
 from .metrics import MAX_BYTES, read_metrics
 from .reported import verdict_in
@@ -53,6 +55,7 @@ def recompute(record: Record, root: Path, tell: Callable[[str], None], note: Cal
         metrics=_said_by(root, whole, (metric.source for metric in record.metrics.values()), metrics),
         verdicts=_said_by(root, whole, (verdict.source for verdict in record.verdicts), verdict_in),
         stated=stated(record, root, whole),
+        flags=_flags(record),
     )
 
 
@@ -141,6 +144,15 @@ def _added(record: Record, root: Path, files: Mapping[str, object]) -> dict[str,
         more = sorted(path for path in there if path not in files)
         if more:
             found[folder] = more
+    return found
+
+
+def _flags(record: Record) -> dict[str, list[str]]:
+    """What the trainer of this version gives the compiler; nothing where another one trained."""
+    found: dict[str, list[str]] = {}
+    for device in record.devices if record.kind == "train" and record.tool == __version__ else ():
+        with suppress(ValueError):  # no such target, which is told
+            found[device.target] = flags_of_run(device.target, record.environment.packages)
     return found
 
 

@@ -30,7 +30,7 @@ def _checkpoints(record: Record, root: Path, whole: Collection[str]) -> Iterator
         if path in whole:
             found = _json(root / path)
             sections = {name: said for name, said in found.items() if isinstance(said, str) and re.match(SHA256, said)}
-            yield path, Stated(f"the checkpoint {each.folder}", sections=sections)
+            yield path, Stated("this checkpoint", sections=sections)
 
 
 def _reports(record: Record, root: Path, whole: Collection[str]) -> Iterator[tuple[str, Stated]]:
@@ -39,7 +39,7 @@ def _reports(record: Record, root: Path, whole: Collection[str]) -> Iterator[tup
             provenance = _json(root / source).get("provenance")
             made = provenance if isinstance(provenance, dict) else {}
             digests = [each.get("contract_digest") for each in _list(made.get("captures")) if isinstance(each, dict)]
-            yield source, Stated(f"the report {source}", digests=_texts(digests), files=_texts(made.get("contracts")))
+            yield source, Stated("this report", digests=_texts(digests), files=_texts(made.get("contracts")))
 
 
 def _texts(found: Any) -> tuple[str, ...]:

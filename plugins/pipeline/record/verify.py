@@ -44,8 +44,9 @@ def verify_record(
     recomputed, notes = None, list[str]()
     if record is not None:
         base = Path(root).resolve() if root is not None else root_of(path)
-        notes += _taken(record)
-        recomputed = recompute(record, base, on_progress or (lambda _: None), notes.append)
+        more = list[str]()
+        recomputed = recompute(record, base, on_progress or (lambda _: None), more.append)
+        notes += [*_taken(record, recomputed), *more]
     evidence = RecordEvidence(shown, digest, promised, record, recomputed)
     return report(
         selected(judge_record(evidence), select, ignore),
@@ -90,7 +91,7 @@ def name_of(record: Record | None, promised: str) -> str:
     return f"record {short(promised)}{f' of {record.name}' if record is not None else ''}"
 
 
-def _taken(record: Record) -> tuple[str, ...]:
+def _taken(record: Record, recomputed: Recomputed) -> tuple[str, ...]:
     """What no file that a record binds tells, and so nobody held against anything."""
     taken = ["tool", "author", "environment", "date", *(("conclusion",) if record.conclusion is not None else ())]
     if record.source.commit is not None:
@@ -98,6 +99,11 @@ def _taken(record: Record) -> tuple[str, ...]:
     own = [name for name, each in record.metrics.items() if each.source is None]
     taken += [f"{len(own):,} metric{'s' * (len(own) != 1)} that the command measured"] if own else []
     taken += ["verdict of the command"] if any(each.source is None for each in record.verdicts) else []
+    taken += ["kind, effort and flags of devices"] if record.kind == "verify" else []
+    if record.kind == "train" and any(each.target not in recomputed.flags for each in record.devices):
+        taken.append(f"flags of devices (contract-lint {record.tool} trained)")
+    unbound = sum(each.capture is None for each in record.programs)
+    taken += [f"{unbound:,} program digest{'s' * (unbound != 1)} without a capture"] if unbound else []
     notes = [f"not compared, taken as written: {', '.join(taken)}"]
     if record.data:
         listed = f"the files that {record.data[0].manifest} lists"
@@ -106,7 +112,7 @@ def _taken(record: Record) -> tuple[str, ...]:
 
 
 def _proof(record: Record, recomputed: Recomputed) -> str:
-    """What a clean verdict rests on: `12 files unchanged, 9 digests follow`; and what nobody worked out again."""
+    """What a clean verdict rests on: `12 files unchanged, 9 digests follow`; and of what no capture is bound."""
     digests = 2 + len(record.contract.sections) + len(record.checkpoints)
     digests += (
         (recomputed.contract is not None)
@@ -122,8 +128,7 @@ def _proof(record: Record, recomputed: Recomputed) -> str:
     if follow:
         one = sum(counts.values()) == 1
         parts.append(f"{' and '.join(follow)} {'follows from its file' if one else 'follow from their files'}")
-    unbound = [each for each in record.programs if each.capture is None]
+    unbound = sum(each.capture is None for each in record.programs)
     if unbound:
-        count = len(unbound)
-        parts.append(f"{count} program digest{'s' * (count != 1)} taken as written (no capture is bound)")
+        parts.append(f"{unbound:,} program digest{'s' * (unbound != 1)} taken as written (no capture is bound)")
     return "; ".join(parts)

@@ -65,7 +65,7 @@ def capture(
         "schema_version": 1,
         "provenance": provenance,
         "devices": 8,
-        "device_kind": "x",
+        "device_kind": target.partition(":")[0],
         "mesh": {"axes": {"data": 2}, "device_ids": [0, 1]} if partitioned is not None else None,
         "steps": ["train"],
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},

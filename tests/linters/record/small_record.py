@@ -9,13 +9,13 @@ from contract_lint.contracts.record import (
     ContractState,
     Environment,
     FileDigest,
-    Metric,
     Record,
     SourceState,
     canonical,
     lock_digest,
     section_digests,
     sha256,
+    summarised,
 )
 from contract_lint.linters.record.files import tree_digest
 
@@ -44,6 +44,6 @@ def small(**changes: Any) -> Record:
         "config": config,
         "environment": Environment(python="3", platform="Linux", lock=lock_digest(PACKAGES), packages=PACKAGES),
         "checkpoints": [CheckpointState(folder="run/1", root=tree_digest({"d": shard}), files=1)],
-        "metrics": {"loss": Metric(count=1, last=1.5, source="m.jsonl")},
+        "metrics": {"loss": summarised([1.5], "m.jsonl")},
     }
     return Record(**(whole | changes))

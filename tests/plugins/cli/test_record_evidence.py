@@ -60,7 +60,7 @@ def test_a_checkpoint_is_of_the_contract_that_it_was_saved_under(
         assert both(cli, "--checkpoint", folder) == [], folder
     (found,) = both(cli, "--checkpoint", "b")
     assert (found["code"], found["path"]) == ("EXP615", "b/1/contract/metadata")
-    assert found["message"] == "the checkpoint b/1 is of another contract than a.contract.yaml: step differs"
+    assert found["message"] == "this checkpoint is of another contract than a.contract.yaml: step differs"
     a, b = (digests[f"{name}.contract.yaml"]["step"] for name in "ab")
     assert (found["expected"], found["found"]) == (f"step {a}", f"step {b}")
 

@@ -22,6 +22,8 @@ OF_WRITES: tuple[KillPoint, ...] = ("at its first write", "before its last write
 """What every save has whose writes are heard. `at`: the file is opened, and nothing is written."""
 BATCH, RNG, RATE = "batch", "rng", "learning_rate"
 """What of a step has a rule of its own; all other names are numbers that the step gives."""
+DIGEST = "sha256:"
+"""What the text of an array begins with; a number is its decimals."""
 
 
 class ResumeModel(BaseModel):

@@ -109,7 +109,8 @@ class ResumeEvidence:
 
     def step_with(self, name: str, value: str | None) -> int | None:
         """The first step of the run that never stopped that saw this value: what a resumed run went back to."""
-        return next((seen.step for seen in self.facts.unbroken.seen if seen.values.get(name) == value), None)
+        seen = self.facts.unbroken.seen
+        return next((each.step for each in seen if value is not None and each.values.get(name) == value), None)
 
     def from_the_start(self, different: Difference) -> bool:
         """Whether the first step of a leg saw what the first of a run sees."""

@@ -10,7 +10,7 @@ from .evidence import words
 _WHERE: dict[KillPoint, str] = {
     "before the commit": "before the commit of {}",
     "between items": "between two items of {}",
-    "while it finalises": "in the background of {}",
+    "while it finalises": "while {} was finalised in the background",
     "at its first write": "at the first write of {}",
     "before its last write": "before the last write of {}",
     "at its last write": "at the last write of {}",

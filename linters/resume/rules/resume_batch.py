@@ -42,13 +42,18 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     before, seen = different.before, different.seen
     now = seen.values.get(BATCH)
     like = evidence.step_with(BATCH, now)
-    said = f"the batch of step {like:,}" if like is not None else "a batch that the run that never stopped has not seen"
+    if now is None:
+        said = "tells of no batch"
+    elif like is not None:
+        said = f"is given the batch of step {like:,}"
+    else:
+        said = "is given a batch that the run that never stopped has not seen"
     yield evidence.finding(
         RULE,
-        f"behind {different.which}, step {seen.step:,} is given {said}",
+        f"behind {different.which}, step {seen.step:,} {said}",
         subject="batch",
         expected=before.values[BATCH],
-        found=str(now),
+        found=now or "nothing",
         help="save the loader's cursor with the step, and put it back; `contract-lint batch replay` tries that alone",
         details={"like": like, "leg": different.leg, "anew": evidence.from_the_start(different)},
     )

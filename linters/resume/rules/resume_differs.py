@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ....contracts.resume import BATCH, RATE, RNG
+from ....contracts.resume import BATCH, DIGEST, RATE, RNG
 from ...cut import shown
 from ...rule import Rule
 from ..evidence import ResumeEvidence, first_leaf
@@ -40,16 +40,21 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     different = evidence.first_difference(*names) if names else None
     if different is not None:
         before, seen, name = different.before, different.seen, different.name
-        found = seen.values.get(name, "nothing")
+        found = seen.values.get(name)
+        if found is None:
+            said = f"gives no {name}, and {before.values[name]} in the run that never stopped"
+        elif found.startswith(DIGEST):
+            said = f"gives another value of {name} than the run that never stopped"
+        else:
+            said = f"gives the {name} {found}, and {before.values[name]} in the run that never stopped"
         yield evidence.finding(
             RULE,
-            f"behind {different.which}, step {seen.step:,} gives the {name} {found}, the run that never stopped "
-            f"{before.values[name]}",
+            f"behind {different.which}, step {seen.step:,} {said}",
             subject=name,
             expected=before.values[name],
-            found=found,
+            found=found or "nothing",
             evidence=shown(
-                f"{each}: {seen.values.get(each)}, not {before.values.get(each)}"
+                f"{each}: {seen.values.get(each, 'nothing')}, not {before.values.get(each)}"
                 for each in names
                 if before.values.get(each) != seen.values.get(each)
             ),
@@ -61,11 +66,11 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
         for seen in leg.seen:
             before = evidence.unbroken(seen.step)
             leaf = first_leaf(before.state, seen.state) if before is not None else None
-            if leaf is not None:
+            if before is not None and leaf is not None:
                 yield evidence.finding(
                     RULE,
-                    f"behind {which}, {leaf[0]} of the state is another behind step {seen.step:,} than in the run that "
-                    f"never stopped ({leaf[1]:,} of {len(seen.state):,} arrays)",
+                    f"behind {which}, {leaf[0]} of the state after step {seen.step:,} is not that of the run that "
+                    f"never stopped ({leaf[1]:,} of {len(before.state):,} arrays)",
                     subject="state",
                     expected="equal to the bit",
                     found=leaf[0],

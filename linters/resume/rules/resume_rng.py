@@ -39,13 +39,16 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     before, seen = different.before, different.seen
     now = seen.values.get(RNG)
     like = evidence.step_with(RNG, now)
-    said = f"draws from the keys of step {like:,}" if like is not None else "draws from other keys"
+    if now is None:
+        said = "tells of no keys"
+    else:
+        said = f"draws from the keys of step {like:,}" if like is not None else "draws from other keys"
     yield evidence.finding(
         RULE,
         f"behind {different.which}, step {seen.step:,} {said}",
         subject="rng",
         expected=before.values[RNG],
-        found=str(now),
+        found=now or "nothing",
         help="save the key with the state, or derive it from a saved seed and the step",
         details={"leg": different.leg, "anew": evidence.from_the_start(different)},
     )

@@ -37,14 +37,14 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
     if different is None:
         return
     before, seen = different.before, different.seen
-    now = seen.values.get(RATE, "nothing")
+    now = seen.values.get(RATE)
+    has = "tells of no learning rate" if now is None else f"has the learning rate {now}"
     yield evidence.finding(
         RULE,
-        f"behind {different.which}, step {seen.step:,} has the learning rate {now}, in the run that never stopped "
-        f"{before.values[RATE]}",
+        f"behind {different.which}, step {seen.step:,} {has}, and {before.values[RATE]} in the run that never stopped",
         subject="learning_rate",
         expected=before.values[RATE],
-        found=now,
+        found=now or "nothing",
         help="save the schedule's count with the state, and let the rate follow from it",
         details={"leg": different.leg, "anew": evidence.from_the_start(different)},
     )

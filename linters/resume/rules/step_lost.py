@@ -58,7 +58,7 @@ def check(evidence: ResumeEvidence) -> Iterable[Finding]:
         yield evidence.finding(
             RULE,
             f"the run {stopped(leg)}, and {took}; step {newest:,} was committed",
-            subject=str(leg.killed),
+            subject=leg.killed or "ended",
             expected=f"step {newest:,}",
             found=found,
             evidence=following.failed.frames if following.failed is not None else (),

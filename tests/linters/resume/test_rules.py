@@ -75,12 +75,12 @@ CASES: list[tuple[str, ResumeFacts, str]] = [
     (
         "CKP701",
         facts([BEGUN, leg(1, seen(2, loss="0.75"), saved=[2]), LAST]),
-        "behind the first resume, step 2 gives the loss 0.75, the run that never stopped 0.5",
+        "behind the first resume, step 2 gives the loss 0.75, and 0.5 in the run that never stopped",
     ),
     (
         "CKP701",
         facts([BEGUN, SECOND, leg(2, seen(3, mu="other"))]),
-        "behind the second resume, opt_state/mu of the state is another behind step 3",
+        "behind the second resume, opt_state/mu of the state after step 3 is not that of the run that never stopped (1",
     ),
     (
         "CKP702",
@@ -100,7 +100,7 @@ CASES: list[tuple[str, ResumeFacts, str]] = [
     (
         "CKP704",
         facts([BEGUN, leg(1, seen(2, learning_rate="0.125"), saved=[2]), LAST]),
-        "step 2 has the learning rate 0.125, in the run that never stopped 0.25",
+        "step 2 has the learning rate 0.125, and 0.25 in the run that never stopped",
     ),
     (
         "CKP705",
@@ -212,6 +212,30 @@ def test_a_save_that_was_committed_before_the_kill_is_taken_up(loaded: LoadedCon
     unknown = BEGUN.model_copy(update={"committed": None})
     for restored in (1, 2):
         assert judged(loaded, facts([unknown, leg(restored, seen(restored + 1))])) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("loss", None, "step 2 gives no loss, and 0.5 in the run that never stopped"),
+        ("logits", "sha256:1", "step 2 gives another value of logits than the run that never stopped"),
+        ("batch", None, "step 2 tells of no batch"),
+        ("rng", None, "step 2 tells of no keys"),
+        ("learning_rate", None, "step 2 tells of no learning rate, and 0.25 in the run that never stopped"),
+    ],
+)
+def test_what_a_resumed_run_does_not_tell_is_a_sentence_too(
+    loaded: LoadedContract, name: str, value: str | None, said: str
+) -> None:
+    other = seen(2)
+    values = {each: text for each, text in (other.values | {name: value}).items() if text is not None}
+    given = facts([BEGUN, leg(1, other.model_copy(update={"values": values}), saved=[2]), LAST])
+    if name not in seen(2).values:
+        unbroken = given.unbroken
+        steps = [each.model_copy(update={"values": each.values | {name: "sha256:0"}}) for each in unbroken.seen]
+        given = given.model_copy(update={"unbroken": unbroken.model_copy(update={"seen": steps})})
+    (found,) = judged(loaded, given)
+    assert said in found.message and found.found == (value or "nothing"), found.message
 
 
 def test_a_torn_step_that_is_not_taken_up_and_one_that_is_whole_are_clean(loaded: LoadedContract) -> None:

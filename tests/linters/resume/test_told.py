@@ -68,7 +68,7 @@ def test_how_a_leg_ended_is_a_sentence() -> None:
     assert stopped(COMMIT) == "was killed before the commit of the save of step 2"
     assert stopped(WRITE) == "was killed at the first write of the save of step 3 (3/w.npy)"
     background = WRITE.model_copy(update={"killed": "while it finalises"})
-    assert stopped(background) == "was killed in the background of the save of step 3"
+    assert stopped(background) == "was killed while the save of step 3 was finalised in the background"
     assert (stopped(leg(saved=[1, 2])), stopped(leg())) == ("ended behind the save of step 2", "ended")
 
 

@@ -16,13 +16,11 @@ _COUNTED = frozenset({"step", "steps", "count", "rng", "key", "keys", "seed", "t
 """What the last name of a leaf says that is no parameter of a state without `params`."""
 
 
-def began_anew(
-    saved: Mapping[str, str], restored: Mapping[str, str], fresh: Mapping[str, str], missing: bool
-) -> tuple[str, ...]:
+def began_anew(saved: Mapping[str, str], restored: Mapping[str, str], fresh: Mapping[str, str]) -> tuple[str, ...]:
     """The arrays that a warm start left as in a fresh run; none where a restore is whole, or wrong in another way.
 
     A warm start leaves every parameter as it was saved, and the optimizer's state (or, without one, all else) as it is
-    in a new run. `missing`: whether some of it was not saved; then a part of it may have been restored.
+    in a new run. One that takes up a part of that is no warm start: it was meant to go on, and forgot the rest.
     """
     other = tuple(path for path in saved if restored.get(path) != saved[path])
     if not other or any(path not in restored or restored[path] != fresh.get(path) for path in other):
@@ -34,7 +32,7 @@ def began_anew(
         return ()
     rest = [path for path in told if path not in kinds.parameters]
     whole = [path for path in rest if path in kinds.slots] or rest
-    return other if missing or kept.isdisjoint(whole) else ()
+    return other if kept.isdisjoint(whole) else ()
 
 
 @dataclass(frozen=True)

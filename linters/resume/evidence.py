@@ -96,7 +96,7 @@ class ResumeEvidence:
         return frozenset(index for index, _, leg, saved in self.on_meshes() if self._anew(leg, saved))
 
     def _anew(self, leg: LegSeen, saved: dict[str, str]) -> tuple[str, ...]:
-        return began_anew(saved, leg.state, self.facts.unbroken.state, bool(self.facts.missing))
+        return began_anew(saved, leg.state, self.facts.unbroken.state)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -249,7 +249,12 @@ class _Test:
         if checkpoint is None:
             self.notes.append("what was saved was not looked at: it is of no format that is known")
             return []
-        return missing_for_resume(CheckpointEvidence(checkpoint, self.loaded))
+        evidence = CheckpointEvidence(checkpoint, self.loaded)
+        if evidence.section.state and not self.own:
+            self.notes.append(
+                "`checkpoint.state` not looked for: without `resumable`, contract-lint saved what the step carries"
+            )
+        return missing_for_resume(evidence, state=self.own)
 
 
 def _arrangements(axes: dict[str, int]) -> Iterator[dict[str, int]]:

@@ -36,7 +36,7 @@ from ..evidence import ResumeEvidence
 
 NAMED = 6
 """Parts of the state that a line names."""
-_SAVE = "save it too; or say in the contract that it is not needed, and what is meant is no resume"
+_SAVE = "save it too, or take it out of the contract's `checkpoint.state` or `optimizer` where a resume does without"
 _RESTORE = "restore it too: it is saved; with --strict a warm start fails"
 
 

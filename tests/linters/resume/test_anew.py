@@ -12,10 +12,10 @@ TORCH_LIKE = ("params/w", "m/w", "v/w", "step")
 SGD = ("params/w", "step")
 
 
-def found(paths: tuple[str, ...], anew: set[str], missing: bool = False, **other: str) -> set[str]:
+def found(paths: tuple[str, ...], anew: set[str], **other: str) -> set[str]:
     saved, fresh = ({path: f"{path} {when}" for path in paths} for when in ("saved", "fresh"))
     restored = {path: (fresh if path in anew else saved)[path] for path in paths} | other
-    return set(began_anew(saved, restored, fresh, missing))
+    return set(began_anew(saved, restored, fresh))
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,6 @@ def test_the_weights_alone(paths: tuple[str, ...], anew: set[str]) -> None:
 )
 def test_another_fault_is_no_warm_start(paths: tuple[str, ...], anew: set[str]) -> None:
     assert found(paths, anew) == set()
-
-
-def test_a_part_that_was_not_saved() -> None:
-    assert found(TRAIN_STATE, {"opt_state/0/nu/w"}, missing=True) == {"opt_state/0/nu/w"}
 
 
 def test_what_is_neither_saved_nor_fresh_is_another_fault() -> None:

@@ -67,14 +67,22 @@ def takes_mesh(builder: Any, args: Mapping[str, Any]) -> str | None:
     return None
 
 
+def _has_default(builder: Any, parameter: str) -> bool:
+    """Whether the function says itself what it does without a mesh."""
+    known = inspect.signature(builder).parameters[parameter]
+    return known.default is not known.empty
+
+
 def call_build(
     builder: Any, request: StepRequest, args: Mapping[str, Any], mesh: Mesh | None, static: Any = None
 ) -> NormalisedStep:
     """Call the user's build function and normalise what it returns; the user's exceptions pass through.
 
-    Raises StepFailure where arguments do not fit the function or it wants a mesh that the contract does not give.
+    Raises StepFailure where arguments do not fit the function or it needs a mesh that the contract does not give.
     """
     parameter = takes_mesh(builder, args)
+    if parameter is not None and mesh is None and _has_default(builder, parameter):
+        parameter = None
     if parameter is not None and mesh is None:
         raise StepFailure(
             f"`{request.entry}` takes `{parameter}`, but the contract has no `mesh` section",

@@ -75,11 +75,13 @@ class KeptRequest(Message):
 
 
 class TrainRequest(Message):
-    """A run of the reference trainer: `axes` of the mesh, outermost first; `args`: those of `build`."""
+    """A run of the reference trainer: `axes` of the mesh, outermost first; `args`: those of `build`. `promised`: key of
+    the contract -> the build argument that it names, and the value that it promises of it."""
 
     target: str
     axes: dict[str, int]
     args: dict[str, Any]
+    promised: dict[str, tuple[str, Any]] = {}
     steps: int
     kept: KeptRequest | None = None
 

@@ -24,7 +24,7 @@ class ClipTransform(Section):
     per: Literal["step", "microbatch"] = Field(
         default="step", description="What is clipped: the reduced gradient, or each microbatch's."
     )
-    arg: str | None = Field(default=None, description="The build argument that sets the bound.")
+    arg: str | None = Field(default=None, description="The build argument that sets the bound; passes nothing on.")
 
 
 class AdamTransform(Section):

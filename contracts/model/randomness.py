@@ -16,7 +16,7 @@ class RootSection(Section):
 
     seed: int | None = Field(default=None, description="Seed of the root key.")
     impl: str | None = Field(default=None, description="Its implementation, such as threefry2x32.")
-    arg: str | None = Field(default=None, description="The build argument that sets the seed.")
+    arg: str | None = Field(default=None, description="The build argument that sets the seed; passes nothing on.")
 
 
 class RngSection(Section):

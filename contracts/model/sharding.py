@@ -62,7 +62,9 @@ class AccumulationSection(Section):
     """Gradient accumulation."""
 
     microbatches: int = Field(default=1, ge=1, description="Microbatches in one step.")
-    arg: str | None = Field(default=None, description="The build argument that sets the number of microbatches.")
+    arg: str | None = Field(
+        default=None, description="The build argument that sets the number of microbatches; passes nothing on."
+    )
     reduce: Literal["once", "free"] = Field(
         default="free", description="once: gradients are summed over devices after the last microbatch, not in each."
     )

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ...contracts.errors import ContractLintError
+from ...contracts.key import format_key
 from ...contracts.load import LoadedContract, load_contract
+from ...contracts.promised_arguments import promised_arguments
 from ...contracts.record import section_digests
 from ...linters.checkpoint.folder import Folder
 from ...linters.checkpoint.steps import steps_in
@@ -43,8 +45,9 @@ def train(
     At the end come `entropy` (of the synthetic language), `excess` (mean of the last tenth of losses above it) and
     `program` (the digest of the step as it was lowered).
     `say` is told which compiler options of this process are left out.
-    Raises ContractLintError for a contract whose step is not the reference trainer, settings that do not fit, a disk
-    that takes no more, and a child that dies.
+    Raises ContractLintError for a contract whose step is not the reference trainer, settings that do not fit, a step
+    that is built with another value than the contract promises of an `arg`, a disk that takes no more, and
+    a child that dies.
     """
     loaded = load_contract(Path(path)).readable()
     name = chosen_targets(loaded, () if target is None else (target,))[0]
@@ -52,6 +55,9 @@ def train(
         target=name,
         axes=_axes(loaded, name),
         args=_arguments(loaded),
+        promised={
+            format_key(each.key): (each.argument, each.value) for each in promised_arguments(loaded.document.data)
+        },
         steps=steps,
         kept=kept_request(loaded, checkpoints, save_every or steps),
     )

@@ -40,6 +40,9 @@ def main(request: TrainRequest) -> int:
 
     try:
         step = build(make_mesh(MeshRequest(axes=request.axes), chosen), **request.args)
+        broken = _broken(step, request)
+        if broken is not None:
+            return _failed(ValueError(broken[0]), broken[1])
         checkpoints, observer = _kept(step, request)
         taken_up = checkpoints.latest if checkpoints is not None else None
         if taken_up is not None:
@@ -58,6 +61,21 @@ def main(request: TrainRequest) -> int:
 def _failed(error: Exception, help: str | None = None) -> int:
     print(json.dumps({"failed": " ".join(str(error).split()), "help": help}), flush=True)
     return 2
+
+
+def _broken(step: Any, request: TrainRequest) -> tuple[str, str] | None:
+    """Where the step was built with another value than is promised, and what to do: `arg` sets nothing by itself."""
+    for key, (argument, value) in request.promised.items():
+        if not hasattr(step.cfg, argument):
+            return (
+                f"`{key}` names the build argument `{argument}`, which the trainer does not have",
+                "name another `arg`",
+            )
+        built = getattr(step.cfg, argument)
+        if built != value:
+            said = f"it is built with {argument}={built}, and `{key}` promises {value}"
+            return said, f"write `{argument}: {value}` into the `args` of the step, or change the promise"
+    return None
 
 
 def _kept(step: Any, request: TrainRequest) -> tuple[Any, Any]:

@@ -94,6 +94,7 @@ class Checkpoints:
             args=ocp.args.Composite(state=ocp.args.StandardRestore(wanted), data=read(), schedule=read()),
         )
         tree = found["state"]
+        self._same("the seed", found["data"].get("seed"), self._step.cfg.seed)
         self._same("the random key", np.asarray(tree["rng"]).tolist(), self._root().tolist())
         here = optim.described(self._step.cfg, number)
         for name, value in here.items():

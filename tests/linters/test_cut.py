@@ -23,8 +23,8 @@ def test_words_in_a_line_too() -> None:
 
 
 NO_LISTS = {
-    "accumulation_argument.py": 1,
     "baseline.py": 1,
+    "build_argument.py": 2,
     "involuntary_rematerialization.py": 1,
     "match.py": 1,
     "metadata.py": 1,

@@ -160,3 +160,37 @@ def test_a_disk_that_takes_no_more_is_one_sentence(tmp_path: Path) -> None:
     assert error.startswith(f"c.contract.yaml:3:1: the trainer stopped on cpu:2: {said}"), done.stderr
     again = subprocess.run([*command, "--checkpoints", "run"], cwd=tmp_path, capture_output=True, text=True)
     assert again.returncode == 0 and "ended behind" not in again.stderr, again.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("promise", "said"),
+    [
+        ("rng: { root: { seed: 1, arg: seed } }", "with seed=0, and `rng.root.seed` promises 1 help: write `seed: 1`"),
+        (
+            "accumulation: { microbatches: 4, arg: microbatches }",
+            "with microbatches=2, and `accumulation.microbatches` promises 4 help: write `microbatches: 4`",
+        ),
+        ("rng: { root: { seed: 0, arg: seed } }", None),
+        ("rng: { root: { seed: 0, arg: sed } }", "names the build argument `sed`, which the trainer does not have"),
+    ],
+)
+def test_a_step_that_is_built_with_another_value_than_promised_is_not_trained(
+    tmp_path: Path, promise: str, said: str | None
+) -> None:
+    (tmp_path / "c.contract.yaml").write_text(f"{CONTRACT}{promise}\n")
+    command = [
+        sys.executable,
+        "-m",
+        "contract_lint",
+        "train",
+        "c.contract.yaml",
+        "--steps",
+        "1",
+        "--checkpoints",
+        "run",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == (0 if said is None else 2), done.stderr
+    assert said is None or said in " ".join(done.stderr.split())
+    assert (tmp_path / "run").exists() == (said is None)

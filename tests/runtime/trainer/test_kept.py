@@ -37,7 +37,7 @@ def test_a_run_is_taken_up_bit_for_bit_on_any_mesh_and_by_no_other_run(
             "metrics.jsonl",
             *(f"statistics-{step:08}.safetensors" for step in (2, 4)),
         ]
-        said = ("the random key was", "`warmup` of the schedule was 4", "`batch` of the data was 16", "`dataset` of")
+        said = ("the seed was 0", "`warmup` of the schedule was 4", "`batch` of the data was 16", "`dataset` of")
         assert [text for text, start in zip(found["refused"], said, strict=True) if not text.startswith(start)] == []
         contract = tmp_path / "small.contract.yaml"
         contract.write_text(CONTRACT)

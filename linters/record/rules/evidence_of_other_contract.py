@@ -76,7 +76,8 @@ def _digest(ours: ContractState, stated: Stated) -> _Told | None:
     others = [each for each in stated.digests if each != ours.digest]
     if not others:
         return None
-    return "", f"{ours.path} {ours.digest}", " ".join((*stated.files[:_SHOWN], others[0]))
+    files = in_a_line(stated.files, _SHOWN)
+    return "", f"{ours.path} {ours.digest}", f"{files} {others[0]}".strip()
 
 
 def _file(ours: ContractState, stated: Stated) -> _Told | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .binding import Binding, bind
-from .errors import ContractLintError
+from .errors import ContractLintError, visible
 from .finding import Finding, Location
 from .key import Key, parse_key
 from .overlay import Reader
@@ -103,7 +103,7 @@ def load_document(path: str | Path, root: str | Path | None = None) -> Document:
     source = reader.source(Path(path))
     if not os.path.isfile(source.path):
         kind = "is a folder" if os.path.isdir(source.path) else "does not exist"
-        raise ContractLintError(f"{source.name} {kind}", help="name a contract file (`*.contract.yaml`)")
+        raise ContractLintError(f"{visible(source.name)} {kind}", help="name a contract file (`*.contract.yaml`)")
     merged = reader.read(source)
     bound, bindings = bind(merged, reader)
     return Document(bound, source, reader.findings, reader.texts, reader.complete, bindings)

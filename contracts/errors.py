@@ -24,5 +24,10 @@ class ContractLintError(Exception):
         return f"{place}{self.message}{advice}"
 
 
+def visible(text: str) -> str:
+    """A path or name from outside in a sentence: on one line, what cannot be printed as its escape."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
 class ContractLintWarning(UserWarning):
     """Says what was read without being understood; the command line prints it and goes on."""

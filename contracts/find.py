@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from .errors import ContractLintError
+from .errors import ContractLintError, visible
 
 SUFFIX = ".contract.yaml"
 SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
@@ -28,7 +28,7 @@ def find_contracts(paths: Iterable[str | Path]) -> list[Path]:
             if path.name.endswith(SUFFIX):
                 found.setdefault(os.path.realpath(path), path)
         else:
-            raise ContractLintError(f"{path.as_posix()} does not exist", help="name files or folders")
+            raise ContractLintError(f"{visible(path.as_posix())} does not exist", help="name files or folders")
     return sorted(found.values(), key=lambda file: file.as_posix())
 
 

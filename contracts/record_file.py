@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from .data_manifest import MAX_FILES, bad_name
-from .errors import ContractLintError
+from .errors import ContractLintError, visible
 from .finding import Location
 from .json_nodes import MAX_DIGITS, MAX_NODES, parse_json
 from .record import FORMS, PREDICATE, RECORD_SCHEMA, STATEMENT, Record, canonical
@@ -66,7 +66,7 @@ def parse_record(data: bytes, shown: str) -> Record:
     if record.as_text() != text:
         absent = _absent(record.statement(), found)
         if absent is not None:
-            raise ContractLintError(f"has no `{absent}`, which every record has", place, _NO_RECORD)
+            raise ContractLintError(f"has no `{visible(absent)}`, which every record has", place, _NO_RECORD)
         raise ContractLintError("is not written as records are: keys sorted, no blanks", place, _NO_RECORD)
     return record
 
@@ -115,7 +115,7 @@ def _predicate(found: Any, place: Location) -> dict[str, Any]:
     _require_known(kind.removeprefix(PREDICATE), place)
     unknown = sorted(found.keys() - {"_type", "subject", "predicateType", "predicate"})
     if unknown:
-        raise ContractLintError(f"unknown key `{unknown[0][:80]}`", place)
+        raise ContractLintError(f"unknown key `{visible(unknown[0][:80])}`", place)
     predicate = found.get("predicate")
     if not isinstance(predicate, dict) or "files" in predicate:
         raise ContractLintError("`predicate` is no mapping of a record", place, _NO_RECORD)
@@ -131,7 +131,7 @@ def _require_known(schema: object, place: Location) -> None:
     later = told.isdecimal() and len(told) < 10 and int(told) > RECORD_SCHEMA
     said = "is of a later version of contract-lint" if later else "is of no version of contract-lint"
     help = "read it with the version of contract-lint that wrote it" if later else _NO_RECORD
-    raise ContractLintError(f"{said}: schema {told[:20]}, known here is {RECORD_SCHEMA}", place, help)
+    raise ContractLintError(f"{said}: schema {visible(told[:20])}, known here is {RECORD_SCHEMA}", place, help)
 
 
 def _subject(found: dict[str, Any], place: Location) -> list[Any]:
@@ -165,7 +165,7 @@ def _paths(record: Record, place: Location) -> None:
     seen: set[str] = set()
     for file in record.files:
         if file.path in seen:
-            raise ContractLintError(f"names the file `{file.path[:120]}` twice", place)
+            raise ContractLintError(f"names the file `{visible(file.path[:120])}` twice", place)
         seen.add(file.path)
     folders = [each.folder for each in record.checkpoints]
     folders += [each.capture for each in record.programs if each.capture is not None]
@@ -173,7 +173,9 @@ def _paths(record: Record, place: Location) -> None:
     for path in (*seen, *folders, *others):
         reason = None if path == "." and path in folders else bad_name(path)
         if reason is not None:
-            raise ContractLintError(f"the path `{path[:120]}` {reason}", place, "nothing outside its folder is opened")
+            raise ContractLintError(
+                f"the path `{visible(path[:120])}` {reason}", place, "nothing outside its folder is opened"
+            )
     for path in others:
         if str(PurePosixPath(path)) not in seen:
-            raise ContractLintError(f"the data manifest `{path[:120]}` is none of the files it binds", place)
+            raise ContractLintError(f"the data manifest `{visible(path[:120])}` is none of the files it binds", place)

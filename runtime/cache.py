@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..contracts.errors import ContractLintError
+from ..contracts.errors import ContractLintError, visible
 from ..contracts.manifest import MANIFEST
 from ..hlo_tools.capture import read_capture
 from .cache_places import CACHE, CachePlaces, Say
@@ -40,7 +40,7 @@ def installed_versions(python: str | None) -> list[str]:
         done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60, check=True)
         return json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise ContractLintError(f"cannot run {python}: {error}") from None
+        raise ContractLintError(f"cannot run {visible(python)}: {error}") from None
 
 
 def request_key(request: ChildRequest, python: str | None, environment: dict[str, str]) -> str:

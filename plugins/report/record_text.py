@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...contracts.model import format_bytes
-from ...contracts.record import SUFFIX, Metric, Record, canonical, digest_in
+from ...contracts.record import Metric, Record, canonical, digest_in
 from ...linters.cut import in_a_line
 from ..pipeline.record.diff import FIGURES, RecordDiff
 from .columns import Columns
@@ -44,7 +44,8 @@ def shown(record: Record, path: str, width: int, color: bool = False) -> str:
 
 def compared(diff: RecordDiff, width: int, color: bool = False) -> str:
     """The verdict, then a table of the differences in order."""
-    first = sentences(f"{named(diff.a)} and {named(diff.b)}: {diff.verdict}.", width)
+    a, b = (_named(path, name) for path, name in zip((diff.a, diff.b), diff.names, strict=True))
+    first = sentences(f"{a} and {b}: {diff.verdict}.", width)
     table = Columns()
     for heading in ("kind", "what", "before", "after"):
         table.add_column(heading, overflow="fold")
@@ -85,10 +86,9 @@ def short(digest: str) -> str:
     return digest.removeprefix("sha256:")[:_DIGEST]
 
 
-def named(path: str) -> str:
-    """A record by its file: name and first digits."""
+def _named(path: str, name: str) -> str:
+    """A record by the first digits in the name of its file, and its own name, which a file cannot always take."""
     digest = digest_in(path)
-    name = path.rpartition("/")[2].removesuffix(f".{digest}{SUFFIX}")
     return one_line(path if digest is None else f"record {short(digest)} of {name}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ....contracts.data_manifest import MAX_FILES, read_manifest
-from ....contracts.errors import ContractLintError
+from ....contracts.errors import ContractLintError, visible
 from ....contracts.finding import Location
 from ....contracts.load import LoadedContract
 from ....contracts.promised_manifest import MANIFEST_KEY, promised_manifest
@@ -36,7 +36,7 @@ class Bound:
             raise ContractLintError(
                 "lies outside of the folder that the record is about",
                 Location(Path(path).as_posix()),
-                f"that folder is {self.root.as_posix()}; name one that holds both with --root",
+                f"that folder is {visible(self.root.as_posix())}; name one that holds both with --root",
             )
         return absolute.relative_to(self.root).as_posix()
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from ....contracts.errors import ContractLintError
+from ....contracts.errors import ContractLintError, visible
 from ....contracts.finding import Location
 from ....contracts.load import LoadedContract, load_contract
 from ....contracts.record import Author, Environment, Metric, Record
@@ -80,7 +80,9 @@ def create(
     loaded = load_contract(Path(contract)).readable()
     if loaded.contract is None:
         said = f"has {len(loaded.findings)} error{'s' * (len(loaded.findings) != 1)}; a record is of what it promises"
-        raise ContractLintError(said, Location(loaded.path), f"see them with: contract-lint check {loaded.path}")
+        raise ContractLintError(
+            said, Location(loaded.path), f"see them with: contract-lint check {visible(loaded.path)}"
+        )
     file = Path(loaded.document.source.path).resolve()
     base = Path(root).resolve() if root is not None else project_root(file)
     bound = Bound(base, tell)
@@ -170,7 +172,7 @@ def _version(python: str | None) -> str:
             [python, "-c", code], capture_output=True, text=True, timeout=60, check=True
         ).stdout.strip()
     except (OSError, subprocess.SubprocessError) as error:
-        raise ContractLintError(f"cannot run {python}: {error}") from None
+        raise ContractLintError(f"cannot run {visible(python)}: {error}") from None
 
 
 def bind_texts(bound: Bound, loaded: LoadedContract) -> None:

@@ -54,10 +54,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class RecordDiff:
-    """Two records by their files, and their differences in order."""
+    """Two records by their files and names, and their differences in order."""
 
     a: str
     b: str
+    names: tuple[str, str]
     differences: tuple[Difference, ...]
 
     @property
@@ -89,7 +90,7 @@ def record_diff(a: str, b: str, one: Record, other: Record) -> RecordDiff:
     """All that differs between two records, ordered."""
     found = [each for kind in (_config, _run, _environment, _results) for each in kind(one, other)]
     order = {kind: number for number, kind in enumerate(KINDS)}
-    return RecordDiff(a, b, tuple(sorted(found, key=lambda each: order[each.kind])))
+    return RecordDiff(a, b, (one.name, other.name), tuple(sorted(found, key=lambda each: order[each.kind])))
 
 
 def _config(one: Record, other: Record) -> Iterator[Difference]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from ....linters.record.judge import judge_record
 from ....runtime.cache_places import cache_places
 from .diff import FIGURES, alike, said, told
 from .index import History, Row, Unusable, row_of
-from .place import RECORDS, find, listed, read_record, record_data, shown_path
+from .place import RECORDS, find, listed, no_files, read_record, record_data, shown_path
 
 DATABASE = "history.sqlite"
 TOLD = 1_000
@@ -82,6 +82,7 @@ def history(
                 found.append(_row(path, digest, known.get(digest)))
             except ContractLintError as error:
                 unread.append(str(error).splitlines()[0])
+        unread += _refused(no_files(Path.cwd().resolve(), cache_dir))
         there = {row.digest for row in found}
         new = [row for row in found if known.get(row.digest) is not row]
         try:
@@ -97,6 +98,15 @@ def history(
     rows = [row for row in found if name is None or fnmatch.fnmatchcase(row.name, name)]
     rows.sort(key=lambda row: (row.created, row.digest))
     return Listed(tuple(rows), tuple(unread), len(found) - len(rows), tuple(notes))
+
+
+def _refused(paths: Iterable[Path]) -> Iterator[str]:
+    """Why nothing is read where something else than a file is named as a record."""
+    for path in paths:
+        try:
+            record_data(path)
+        except ContractLintError as error:
+            yield str(error).splitlines()[0]
 
 
 def _is_of(path: Path, row: Row | None) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from ....contracts.errors import ContractLintError
+from ....contracts.errors import ContractLintError, visible
 from ....contracts.finding import Location
 from ....contracts.record import SUFFIX, Record, digest_in, sha256
 from ....contracts.record_file import parse_record, record_bytes
@@ -58,12 +58,23 @@ def listed(root: Path, cache_dir: str | os.PathLike[str] | None = None) -> list[
 
 def records_in(folder: Path) -> list[Path]:
     """The records of one folder, by name."""
+    return [path for path, is_file in _named(folder) if is_file]
+
+
+def no_files(root: Path, cache_dir: str | os.PathLike[str] | None = None) -> list[Path]:
+    """What is named as a record of a project and is no file: links, pipes, folders. Whoever reads one is told."""
+    places = cache_places(root, _chosen(cache_dir)).readable
+    return [path for place in places for path, is_file in _named(place / RECORDS) if not is_file]
+
+
+def _named(folder: Path) -> list[tuple[Path, bool]]:
+    """All that is named as a record, by name, and whether it is a file."""
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+            found = [(each.name, each.is_file(follow_symlinks=False)) for each in entries]
     except OSError:
         return []
-    return [folder / name for name in sorted(names) if digest_in(name) is not None]
+    return [(folder / name, is_file) for name, is_file in sorted(found) if digest_in(name) is not None]
 
 
 def find(named: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:
@@ -74,15 +85,22 @@ def find(named: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:
     if named == LATEST and there:
         return there[-1]
     if _PREFIX.fullmatch(named):
-        matching = [path for path in there if (digest_in(path.name) or "").startswith(named)]
+        matching = [path for path in there if _begins(path, named)]
         if len({path.name for path in matching}) == 1:
             return matching[0]
+        odd = [path for path in no_files(Path.cwd().resolve(), cache_dir) if _begins(path, named)]
+        if odd and not matching:
+            return odd[0]
         if matching:
             raise ContractLintError(f"{len(matching)} records begin with {named}", help="give more of the digits")
     many = f"there {'is' if len(there) == 1 else 'are'} {len(there):,} record{'s' * (len(there) != 1)} of this project"
     where = many if there else f"there is no record in {FOLDER}/{RECORDS}"
     help = "name a file, the first digits of its sha256, or `latest`; `contract-lint history` lists them"
-    raise ContractLintError(f"no record is {named[:120]}: {where}", help=help)
+    raise ContractLintError(f"no record is {visible(named[:120])}: {where}", help=help)
+
+
+def _begins(path: Path, digits: str) -> bool:
+    return (digest_in(path.name) or "").startswith(digits)
 
 
 def read_record(path: Path) -> Record:

@@ -10,6 +10,7 @@ from ....contracts.record import Metric
 from .metrics import columns
 
 SECONDS = "seconds"
+TAKEN_UP = "taken_up"
 
 
 class Timed:
@@ -32,5 +33,5 @@ class Timed:
             yield timed
 
     def metrics(self) -> dict[str, Metric]:
-        """What the rows so far sum up to."""
-        return columns(self.rows)
+        """What the rows so far sum up to. Behind which step a run was taken up is no measurement."""
+        return columns(row for row in self.rows if TAKEN_UP not in row)

@@ -97,7 +97,19 @@ def resumed(loaded: LoadedContract, options: Options, say: Told | None = None) -
     if not executing:
         said = f"none of the targets {', '.join(names)} can be executed here"
         raise ContractLintError(said, loaded.place("targets"), "name one that can: --target cpu:8")
+    mesh = loaded.contract.mesh if loaded.contract is not None else None
     for axes in options.meshes or ():
+        if (lacks := next((axis for axis in axes if mesh is None or axis not in mesh.axes), None)) is not None:
+            there = (
+                f"{loaded.path} has the axes {', '.join(mesh.axes)}"
+                if mesh is not None
+                else "the contract names no mesh"
+            )
+            raise ContractLintError(
+                f"the mesh {words(axes)} has an axis {lacks}: {there}",
+                loaded.place("mesh"),
+                "name axes of the contract's `mesh`",
+            )
         if prod(axes.values()) != (devices := parse_target(executing[0]).device_count):
             said = f"the mesh {words(axes)} needs {prod(axes.values()):,} devices, and {executing[0]} has {devices:,}"
             raise ContractLintError(said, None, "give --mesh sizes whose product is the number of devices")

@@ -137,3 +137,17 @@ def test_a_mesh_of_other_devices_is_refused_before_anything_runs(tmp_path: Path)
     path.write_text(TRAINER)
     with pytest.raises(ContractLintError, match="the mesh data 3 x fsdp 2 needs 6 devices, and cpu:8 has 8"):
         resumed(load_contract(path), Options(meshes=[{"data": 3, "fsdp": 2}]), say=pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("contract", "said"),
+    [
+        (TRAINER, "has an axis tensor: .* has the axes data, fsdp"),
+        (None, "has an axis tensor: the contract names no mesh"),
+    ],
+)
+def test_a_mesh_of_other_axes_is_refused_before_anything_runs(tmp_path: Path, contract: str | None, said: str) -> None:
+    path = tmp_path / "small.contract.yaml"
+    path.write_text(contract or 'contract: 1\nname: small\nstep: { train: { entry: "m:build" } }\ntargets: [cpu:8]\n')
+    with pytest.raises(ContractLintError, match=said):
+        resumed(load_contract(path), Options(meshes=[{"tensor": 8}]), say=pytest.fail)

@@ -77,7 +77,7 @@ class CheckpointSection(Section):
         description="exact: these parameters and no others; up-to-dtype: dtypes may differ; contains: others too.",
     )
     parameters: Path | None = Field(
-        default=None, description="Path that all parameters lie below; default: the first `params` of the tree."
+        default=None, description="Path that all parameters lie below, or that holds it; default: the first `params`."
     )
     slots: dict[str, Literal["parameters", "any"]] | None = Field(
         default=None,

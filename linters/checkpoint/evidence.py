@@ -17,10 +17,8 @@ from .coverage import Coverage, Sides, coverage_of
 from .facts import Checkpoint, Leaf
 from .observations import Observations
 from .promised import Promise, promised_leaves, promised_parameters, promised_slots
+from .root import VALUE, Root, below, root_of
 from .slots import LIKE_PARAMETERS, Slot, slots_of
-
-_ROOT = "params"
-_VALUE = "/value"
 
 
 @dataclass(frozen=True)
@@ -59,16 +57,15 @@ class CheckpointEvidence:
         return section or CheckpointSection()
 
     @cached_property
+    def _rooted(self) -> Root:
+        given = self.section.parameters
+        roots = list(self.checkpoint.paths(given)) if given is not None else None
+        return root_of(self.checkpoint.arrays, promised_parameters(self.contract), roots)
+
+    @property
     def root(self) -> str | None:
         """The path that all parameters lie below, "" for a file that holds nothing else; None where none is known."""
-        arrays = self.checkpoint.arrays
-        if self.section.parameters is not None:
-            return next((path for path in self.paths(self.section.parameters) if _any_below(arrays, path)), None)
-        ends = {path[: at + len(_ROOT)] for path in arrays if (at := f"/{path}".find(f"/{_ROOT}/")) >= 0}
-        if ends:
-            return min(ends, key=lambda path: (path.count("/"), path))
-        alone = any(name in arrays for name in self.promised)
-        return "" if alone else None
+        return self._rooted.path
 
     @cached_property
     def parameters(self) -> dict[str, Leaf]:
@@ -83,14 +80,15 @@ class CheckpointEvidence:
     @cached_property
     def promised(self) -> dict[str, Promise]:
         """The promised parameters by their path below the root."""
-        return promised_parameters(self.contract)
+        names = self._rooted.names
+        return {names[name]: promise for name, promise in promised_parameters(self.contract).items()}
 
     @cached_property
     def slots(self) -> dict[str, Slot]:
-        """The optimizer slots that are there, by name."""
-        if self.root in (None, ""):
+        """The optimizer slots that are there, by name; those of promised parameters too where no parameter is."""
+        if self.root == "":
             return {}
-        leaves = {path.removesuffix(_VALUE): leaf for path, leaf in self.checkpoint.leaves.items()}
+        leaves = {path.removesuffix(VALUE): leaf for path, leaf in self.checkpoint.leaves.items()}
         return slots_of(leaves, self.root or "", {**self.promised, **self.parameters})
 
     @cached_property
@@ -113,27 +111,35 @@ class CheckpointEvidence:
 
     def is_frozen(self, path: str) -> bool:
         """Whether the contract says that no slot holds this parameter."""
-        return any(each.matches(path) for each in self._frozen)
+        return any(each.matches(self.called(path)) for each in self._frozen)
+
+    def called(self, path: str) -> str:
+        """What the contract calls a parameter, by its path below the root: patterns of the contract fit that."""
+        return self.promised[path].path if path in self.promised else path
 
     @cached_property
     def _frozen(self) -> list[PathPattern]:
         return [path_pattern(text) for text in self.section.frozen]
 
+    def holds(self, path: str) -> bool:
+        """Whether a path of the contract says where something beside the parameters is saved: what holds them too does
+        not."""
+        return any(each in self.checkpoint.saved and not self.is_above(each) for each in self.checkpoint.paths(path))
+
+    def is_above(self, path: str) -> bool:
+        """Whether the parameters lie at a path of the step or below it."""
+        return self.root is not None and f"{self.root}/".startswith(f"{path}/" if path else "")
+
     def promised_arrays(self) -> Iterable[tuple[str, Promise, Leaf]]:
         """Every promised array that is there: its path in the step, the promise, the leaf."""
         for path, promise in self.promised.items():
             if path in self.parameters:
-                yield f"{self.root}/{path}" if self.root else path, promise, self.parameters[path]
+                yield below(self.root or "", path), promise, self.parameters[path]
         for promise in promised_leaves(self.contract):
-            for path in self.paths(promise.path):
+            for path in self.checkpoint.paths(promise.path):
                 if path in self.checkpoint.arrays:
                     yield path, promise, self.checkpoint.arrays[path]
                     break
-
-    def paths(self, path: str) -> Iterable[str]:
-        """A path of the contract as one of the step: as it is, and below each item."""
-        yield path
-        yield from (item.named(path) for item in self.checkpoint.items if item.name)
 
     def finding(self, rule: Rule, message: str, *, subject: str, key: str | None = None, **fields: Any) -> Finding:
         """A finding on the step; `file` is one in it, `beside` one in the folder above, `key` the promise it breaks."""
@@ -151,11 +157,7 @@ def counted(count: int, name: str) -> str:
     return f"{count:,} {name}{'s' * (count != 1)}"
 
 
-def _any_below(arrays: Iterable[str], path: str) -> bool:
-    return any(each.startswith(f"{path}/") for each in arrays)
-
-
 def _unwrapped(leaves: dict[str, Leaf]) -> dict[str, Leaf]:
-    if leaves and all(path.endswith(_VALUE) for path in leaves):
-        return {path.removesuffix(_VALUE): leaf for path, leaf in leaves.items()}
+    if leaves and all(path.endswith(VALUE) for path in leaves):
+        return {path.removesuffix(VALUE): leaf for path, leaf in leaves.items()}
     return leaves

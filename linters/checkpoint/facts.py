@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -188,15 +188,23 @@ class Checkpoint:
         """Elements of all arrays together."""
         return sum(leaf.elements for leaf in self.arrays.values())
 
-    def has(self, path: str) -> bool:
-        """Whether something is saved at a path: a leaf, a tree, an item or a file; an item's name may be left out."""
-        return any(self._holds(item.named(path)) for item in self.items) or self._holds(path)
+    def paths(self, path: str) -> Iterator[str]:
+        """What a path of a contract may be in the step: as it is, or without the name of its item, or without the
+        first part of all paths of an item: what was converted has the name of the item there. `.` is the step."""
+        plain = "/".join(part for part in path.split("/") if part not in ("", "."))
+        yield plain
+        for item in self.items:
+            tops = {each.partition("/")[0] for each in item.leaves}
+            for start in (item.name, item.named(tops.pop()) if len(tops) == 1 else ""):
+                if start:
+                    yield f"{start}/{plain}" if plain else start
 
-    def _holds(self, path: str) -> bool:
-        return path in self._saved
+    def has(self, path: str) -> bool:
+        """Whether something is saved at a path of a contract: a leaf, a tree, an item or a file."""
+        return any(each in self.saved for each in self.paths(path))
 
     @cached_property
-    def _saved(self) -> set[str]:
+    def saved(self) -> set[str]:
         """Every path that something is saved at or below."""
         kept = [path for path, leaf in self.leaves.items() if leaf.kind in ("array", "text")]
         # A marker says that something was saved; it is not what was. Nor is what a copy left.

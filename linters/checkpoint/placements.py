@@ -114,15 +114,16 @@ def _logical(evidence: CheckpointEvidence) -> dict[str, tuple[Sequence[str | Non
     try:
         listed = parameters_of(contract.model) if contract.model is not None else []
         own = {each.path: each.axes for each in listed if each.axes}
-        matches = {path: matching_rule(contract.parameters.rules, path) for path in evidence.parameters}
+        rules = contract.parameters.rules
+        matches = {path: matching_rule(rules, evidence.called(path)) for path in evidence.parameters}
     except PlanError:
         return {}  # `contract-lint check` says why
     found: dict[str, tuple[Sequence[str | None], str]] = {}
     for path, match in matches.items():
         if match is not None:
             found[path] = match[1].axes, f"parameters.rules[{match[0]}]"
-        elif path in own:
-            found[path] = own[path], "parameters.logical_axes"
+        elif evidence.called(path) in own:
+            found[path] = own[evidence.called(path)], "parameters.logical_axes"
     return found
 
 

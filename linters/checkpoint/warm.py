@@ -8,8 +8,7 @@ from .evidence import CheckpointEvidence
 def missing_for_resume(evidence: CheckpointEvidence, state: bool = True) -> list[str]:
     """Parts in words: with `state` the entries of `checkpoint.state` that are not there, then slots that do not cover
     all parameters, then, where neither is promised, every optimizer state."""
-    checkpoint = evidence.checkpoint
-    missing = [name for name, path in evidence.section.state.items() if state and not checkpoint.has(path)]
+    missing = [name for name, path in evidence.section.state.items() if state and not evidence.holds(path)]
     trained = sum(not evidence.is_frozen(path) for path in evidence.parameters)
     for row in evidence.coverage.slots:
         without = [path for path in row.of("missing") if path in evidence.parameters]

@@ -2,7 +2,8 @@
 
 ## What it does
 Compares the parameters of the section `model`, and `checkpoint.leaves`, with the arrays that are saved. Parameters are
-looked for below `checkpoint.parameters`, by default below the first `params` of the tree.
+looked for below `checkpoint.parameters`, by default below the first `params` of the tree; names of the contract may
+carry that path, or a part of it (`params/embed`).
 
 ## Why is this bad?
 A restore that allows gaps fills them with zeros, or leaves a placeholder; the loss says so much later, or not at all.
@@ -32,7 +33,8 @@ from ....contracts.suggest import nearest
 from ...cut import shown
 from ...rule import Rule
 from ..evidence import CheckpointEvidence, counted
-from ..promised import promised_leaves
+from ..promised import promised_leaves, promised_parameters
+from ..root import root_of
 
 
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
@@ -47,7 +49,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             expected=f"{len(promised):,} below {below}",
             found="none",
             evidence=shown([f"saved: {path}" for path in evidence.checkpoint.arrays]),
-            help="say where they lie: checkpoint: { parameters: PATH }",
+            help=_elsewhere(evidence),
         )
     elif promised:
         missing = [path for path in promised if path not in evidence.parameters]
@@ -58,6 +60,18 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
     for promise in promised_leaves(evidence.contract):
         if promise.path not in saved:
             yield from _missing(evidence, [promise.path], 1, "array", promise.shape_key)
+
+
+def _elsewhere(evidence: CheckpointEvidence) -> str:
+    """What to do where no parameter is found: they lie somewhere else, or were not saved."""
+    first = root_of(evidence.checkpoint.arrays, promised_parameters(evidence.contract)).path
+    if first:
+        return f"is it {first}?"
+    where = "checkpoint: { parameters: PATH }"
+    slots = [name for name in evidence.expected_slots if name in evidence.slots]
+    if slots:
+        return f"save them: their slots are there ({', '.join(slots)}); if they are too, say where: {where}"
+    return f"say where they lie: {where}"
 
 
 def _missing(evidence: CheckpointEvidence, missing: list[str], of: int, what: str, key: str) -> Iterable[Finding]:

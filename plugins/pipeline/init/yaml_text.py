@@ -24,6 +24,7 @@ COMMENTS = {
     "graph": "What the traced program may hold.",
     "deviations": "Findings on the step as it is. Mend them, or say why they are right.",
 }
+CHECKPOINT = "# With `checkpoint: {}`, `checkpoint check` holds saved steps to this contract: see docs/checkpoints.md."
 LONGEST_FLOW = 100
 _PLAIN = re.compile(r"[\w./(|)]([\w./(|):+ -]*[\w./(|)])?")
 
@@ -40,9 +41,10 @@ def yaml_text(data: dict[str, Any], notes: Sequence[str] = ()) -> str:
             top.yaml_set_comment_before_after_key(key, before=("" if key == "contract" else "\n") + COMMENTS[key])
     out = io.StringIO()
     yaml.dump(top, out)
+    more = ["", CHECKPOINT] if {"model", "optimizer"} <= set(data) and "checkpoint" not in data else []
     left_out = ["", "# Left out:"] * bool(notes)
     left_out += [f"#   {''.join(c for c in ' '.join(note.split()) if c.isprintable())}" for note in notes]
-    return "\n".join([*(line.rstrip() for line in out.getvalue().splitlines()), *left_out]) + "\n"
+    return "\n".join([*(line.rstrip() for line in out.getvalue().splitlines()), *more, *left_out]) + "\n"
 
 
 def _node(value: Any, room: int) -> Any:

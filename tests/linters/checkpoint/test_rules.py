@@ -58,7 +58,8 @@ EVERYWHERE = ("params", "opt_state/0/mu", "opt_state/0/nu")
 HEAD_TOO = leaves({f"{at}/head": (4,) for at in EVERYWHERE})
 NO_SCALE = leaves({f"{at}/norm/scale": None for at in EVERYWHERE})
 NO_MOMENTS = leaves({f"{at}/norm/scale": None for at in EVERYWHERE[1:]})
-FOUND = "{ state: { step: step, again: state/step, optimizer: opt_state, file: state/_METADATA, item: state } }"
+FOUND = "{ state: { step: step, again: state/step, optimizer: opt_state, file: state/_METADATA, item: data } }"
+WITH_DATA = {"files": {"state/_METADATA": 1, "data/metadata": 1}}
 STEPS = tuple(Step(str(number), number, "committed", marked=True) for number in (100, 200))
 LATER = Step("300.orbax-checkpoint-tmp", 300, "temporary", "its save has not ended")
 EARLIER = Step("100.orbax-checkpoint-tmp-7", 100, "temporary", "its save has not ended")
@@ -220,7 +221,13 @@ CASES: list[tuple[str, Change, str, Change]] = [
         "CKP608",
         {"section": "{ state: { random key: rng } }"},
         "random key is not in the checkpoint: nothing is saved at rng",
-        {"section": FOUND},
+        {"section": FOUND, **WITH_DATA},
+    ),
+    (
+        "CKP608",
+        {"section": "{ state: { step: state } }"},
+        "state holds the parameters too, which says nothing of step",
+        {"section": "{ state: { step: state/step } }"},
     ),
     (
         "CKP609",

@@ -13,7 +13,7 @@ from contract_lint.contracts.manifest import CompileEvent, RunFacts
 from contract_lint.contracts.pattern import PathPattern
 from contract_lint.plugins.pipeline.init.draft import REVIEW, _at, promised_compiles
 from contract_lint.plugins.pipeline.init.patterns import Spec, placement_rules
-from contract_lint.plugins.pipeline.init.yaml_text import yaml_text
+from contract_lint.plugins.pipeline.init.yaml_text import CHECKPOINT, yaml_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -56,6 +56,13 @@ def test_every_path_gets_its_own_placement_and_only_that(placements: dict[str, S
 def test_yaml_reads_back(value: object) -> None:
     data = {"contract": 1, "graph": value}
     assert YAML(typ="safe").load(yaml_text(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"), [("model optimizer", True), ("model", False), ("model optimizer checkpoint", False)]
+)
+def test_a_contract_with_parameters_and_slots_says_how_checkpoints_are_held_to_them(keys: str, told: bool) -> None:
+    assert (CHECKPOINT in yaml_text(dict.fromkeys(keys.split(), 1)).splitlines()) == told
 
 
 STEP = """

@@ -35,11 +35,12 @@ class ResumeModel(BaseModel):
 class SaveSeen(ResumeModel):
     """What one save did to files below the folder of the run, as far as it is heard; see `runtime/resume/kill`.
 
-    commits: an entry of the folder itself was renamed into its place. items: renames below that. background: something
-    was done once `save()` had returned. files, folders: how many were opened to be written (or linked), and made.
+    commits: names that entries of the folder itself got by a rename: of the step, or of what points to it. items:
+    renames below that. background: something was done once `save()` had returned. files, folders: how many were opened
+    to be written (or linked), and made.
     """
 
-    commits: bool = False
+    commits: tuple[str, ...] = ()
     items: int = 0
     background: bool = False
     files: int = 0
@@ -51,7 +52,7 @@ class SaveSeen(ResumeModel):
         are what can be torn."""
         several = self.files > 0 and self.files + self.folders > 1
         there: dict[KillPoint, bool] = {
-            "before the commit": self.commits,
+            "before the commit": bool(self.commits),
             "between items": self.items > 1,
             "while it finalises": self.background,
             "at its first write": self.files + self.folders > 0,

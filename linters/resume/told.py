@@ -29,8 +29,14 @@ def stopped(leg: LegSeen) -> str:
     """How a leg came to its end: `was killed at the first write of the save of step 3 (3/arrays.npz)`."""
     if leg.killed is None:
         return f"ended behind the save of step {leg.saved[-1]:,}" if leg.saved else "ended"
-    file = f" ({leg.killed_at})" if leg.killed in OF_WRITES else ""
+    file = f" ({file})" if (file := _file(leg)) else ""
     return f"was killed {_WHERE[leg.killed].format(f'the save of step {leg.begun:,}')}{file}"
+
+
+def _file(leg: LegSeen) -> str:
+    """What a leg was killed at, where that is of interest: a commit that renames no step renames what points to it."""
+    told = leg.killed in OF_WRITES or (leg.killed == "before the commit" and leg.killed_at != str(leg.begun))
+    return leg.killed_at if told else ""
 
 
 def kills(facts: ResumeFacts) -> str:
@@ -40,7 +46,7 @@ def kills(facts: ResumeFacts) -> str:
 
 
 def _place(leg: LegSeen) -> str:
-    return f"step {leg.begun:,}: {leg.killed_at}" if leg.killed in OF_WRITES else f"step {leg.begun:,}"
+    return f"step {leg.begun:,}: {file}" if (file := _file(leg)) else f"step {leg.begun:,}"
 
 
 def not_killed(facts: ResumeFacts) -> str | None:

@@ -13,7 +13,7 @@ from ...contracts.errors import ContractLintError
 from ...contracts.load import LoadedContract, load_contract
 from ...contracts.resume import LegSeen, ResumeFacts, SaveSeen
 from ...linters.checkpoint.evidence import CheckpointEvidence
-from ...linters.checkpoint.facts import Checkpoint
+from ...linters.checkpoint.facts import Checkpoint, Step
 from ...linters.checkpoint.read import read_checkpoint
 from ...linters.checkpoint.warm import missing_for_resume
 from ...linters.resume.evidence import ResumeEvidence, words
@@ -127,7 +127,7 @@ class _Test:
         self.loss: LossSeen | None = None
         self.legs = 0
         self.heard = SaveSeen()
-        self.torn = False
+        self.torn = self.renames = False
 
     def run(self) -> ResumeFacts:
         until = self.options.steps
@@ -136,6 +136,8 @@ class _Test:
         unbroken = self._leg("unbroken", self.child, until, save=[first], loss_at=[first])
         loss = self.loss
         self.heard = unbroken.save or self.heard
+        latest = _latest(self.work / "unbroken")
+        self.renames = latest is not None and Path(latest.folder).name in self.heard.commits
         legs = list(self._killed([(first + 1, [first]), (second + 1, [second]), (second + 1, [])]))
         meshes = self._meshes(first, loss)
         return ResumeFacts(
@@ -237,7 +239,8 @@ class _Test:
             self.notes.append(f"not killed {request.kill}: no save of step {request.begin:,} came to that")
         self.own, self.loss, self.torn = self.own or made.own, made.loss, leg.killed is not None
         # A step that was not renamed into its place may look whole when it is not.
-        return leg.model_copy(update={"committed": _committed(place) if self.heard.commits else None})
+        latest = _latest(place) if self.renames else None
+        return leg.model_copy(update={"committed": None if latest is None else latest.number})
 
     def _ask(self, request: LegRequest) -> str | ChildFailure:
         timeout = self.options.timeout or DEFAULT_TIMEOUT
@@ -285,7 +288,6 @@ def _read(folder: Path) -> Checkpoint | None:
         return None
 
 
-def _committed(folder: Path) -> int | None:
+def _latest(folder: Path) -> Step | None:
     checkpoint = _read(folder)
-    latest = checkpoint.latest if checkpoint is not None else None
-    return latest.number if latest is not None else None
+    return checkpoint.latest if checkpoint is not None else None

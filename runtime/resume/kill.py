@@ -53,7 +53,7 @@ class Listener:
         path = self._below(args[1] if event in _TO else args[0])
         if path is not None:
             with self._counting:
-                self.seen = _with(self.seen, event, os.sep in path, self._returned)
+                self.seen = _with(self.seen, event, path, self._returned)
             self.act(event, path)
 
     def act(self, event: str, path: str) -> None:
@@ -79,9 +79,9 @@ class Killer(Listener):
         seen, like = self.seen, self._like
         behind = False
         if self._point == "before the commit":
-            now = seen.commits
+            now = bool(seen.commits)
         elif self._point == "between items":
-            now = event == "os.rename" and (seen.items > 1 or seen.commits)
+            now = event == "os.rename" and (seen.items > 1 or bool(seen.commits))
         elif self._point == "while it finalises":
             now = seen.background
         elif self._point == "at its first write":
@@ -104,11 +104,11 @@ class Killer(Listener):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _with(seen: SaveSeen, event: str, below: bool, returned: bool) -> SaveSeen:
+def _with(seen: SaveSeen, event: str, path: str, returned: bool) -> SaveSeen:
     """What was seen, and one act more."""
-    renamed = event == "os.rename"
+    renamed, below = event == "os.rename", os.sep in path
     return SaveSeen(
-        commits=seen.commits or (renamed and not below),
+        commits=(*seen.commits, path) if renamed and not below else seen.commits,
         items=seen.items + (renamed and below),
         background=seen.background or returned,
         files=seen.files + (event in _FILES),

@@ -9,8 +9,8 @@ from contract_lint.contracts.resume import LegSeen, ResumeFacts, SaveSeen, StepS
 from contract_lint.linters.resume.told import not_compared, not_held, not_killed, proof, stopped
 
 ALL = {"loss": "1.0", "grad_norm": "1.0", "batch": "b", "rng": "r", "learning_rate": "0.1"}
-ATOMIC = SaveSeen(commits=True, files=2, folders=1)
-ORBAX = SaveSeen(commits=True, items=2, background=True, files=6, folders=3)
+ATOMIC = SaveSeen(commits=("1",), files=2, folders=1)
+ORBAX = SaveSeen(commits=("1",), items=2, background=True, files=6, folders=3)
 
 
 def leg(**fields: Any) -> LegSeen:
@@ -67,6 +67,8 @@ def test_points_that_a_save_does_not_have_are_said() -> None:
 def test_how_a_leg_ended_is_a_sentence() -> None:
     assert stopped(COMMIT) == "was killed before the commit of the save of step 2"
     assert stopped(WRITE) == "was killed at the first write of the save of step 3 (3/w.npy)"
+    pointer = COMMIT.model_copy(update={"killed_at": "latest"})
+    assert stopped(pointer) == "was killed before the commit of the save of step 2 (latest)"
     background = WRITE.model_copy(update={"killed": "while it finalises"})
     assert stopped(background) == "was killed while the save of step 3 was finalised in the background"
     assert (stopped(leg(saved=[1, 2])), stopped(leg())) == ("ended behind the save of step 2", "ended")

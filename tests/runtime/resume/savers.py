@@ -92,6 +92,19 @@ class Lenient(Bare):
         return {path.stem: np.load(path) for path in files}, json.loads(text)
 
 
+class Pointed(Bare):
+    """Right into its place, and then a file that says which step is whole is renamed."""
+
+    def save(self, folder: Path, step: int, arrays: Mapping[str, Any], about: Mapping[str, int]) -> None:
+        super().save(folder, step, arrays, about)
+        (folder / "latest.partial").write_text(str(step))
+        os.replace(folder / "latest.partial", folder / "latest")
+
+    def steps(self, folder: Path) -> list[int]:
+        latest = folder / "latest"
+        return [int(latest.read_text())] if latest.exists() else []
+
+
 class Flat(Bare):
     """One file for each step, right into its place."""
 
@@ -124,5 +137,5 @@ class Unheard(Renamed):
 
 
 SAVERS: dict[str, Renamed] = {
-    each.__name__.lower(): each() for each in (Renamed, Bare, Marked, Unread, Stuck, Lenient, Flat, Unheard)
+    each.__name__.lower(): each() for each in (Renamed, Bare, Marked, Unread, Stuck, Lenient, Pointed, Flat, Unheard)
 }

@@ -30,6 +30,7 @@ def there(folder: Path) -> dict[str, bool]:
     ("saver", "point", "at", "left"),
     [
         ("renamed", "before the commit", "2", {"2.partial/arrays.npz": True, "2.partial/about.json": True}),
+        ("pointed", "before the commit", "latest", {"2/arrays.npz": True, "2/about.json": True}),
         ("bare", "at its first write", "2/arrays.npz", {"2/arrays.npz": False}),
         ("bare", "before its last write", "2/about.json", {"2/arrays.npz": True}),
         ("bare", "at its last write", "2/about.json", {"2/arrays.npz": True, "2/about.json": False}),
@@ -49,7 +50,7 @@ def test_what_native_code_writes_has_no_points(tmp_path: Path) -> None:
 
 
 def test_a_save_is_killed_where_it_can_be_torn() -> None:
-    orbax = SaveSeen(commits=True, items=2, background=True, files=6, folders=3)
+    orbax = SaveSeen(commits=("1",), items=2, background=True, files=6, folders=3)
     assert orbax.points[:3] == ("before the commit", "between items", "while it finalises")
     one_item = orbax.model_copy(update={"items": 1})
     assert one_item.points[:3] == ("before the commit", "while it finalises", "at its first write")

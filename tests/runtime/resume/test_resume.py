@@ -87,6 +87,7 @@ def test_a_save_that_can_be_torn_is_found(tmp_path: Path, saver: str, said: str)
     ("saver", "said"),
     [
         ("marked", "killed at its first write (step 2: 2/arrays.npz), before its last write (step 3: 3/DONE), at its"),
+        ("pointed", "killed before the commit (step 2: latest), at its first write (step 3: 3/arrays.npz), before its"),
         ("unheard", "killed nowhere, taken up 2 times"),
     ],
 )

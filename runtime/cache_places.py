@@ -81,13 +81,23 @@ def first_place(root: Path, chosen: Path | None) -> Path:
     return root / FOLDER if chosen is None else chosen / _name(root)
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a file of ASCII: all of it or nothing is there. Raises OSError."""
+    unfinished = path.with_name(f".{hashlib.sha256(path.name.encode()).hexdigest()[:16]}.{os.getpid()}.tmp")
+    try:
+        unfinished.write_text(text, encoding="ascii", newline="\n")
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
 def _prepared(folder: Path) -> str | None:
     """Make a folder for captures ready, with a file for git that ignores it. Why it cannot be, else None."""
     try:
         (folder / CACHE).mkdir(parents=True, exist_ok=True)
         ignore = folder / ".gitignore"
         if not ignore.exists():
-            ignore.write_text("*\n")
+            write_whole(ignore, "*\n")
         removed(made(folder / CACHE, "try-"))
     except OSError as error:
         return f"cannot be written to ({error.strerror or error})"

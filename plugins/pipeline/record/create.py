@@ -26,7 +26,7 @@ from ....runtime.contract import project_root
 from .bound import Bound
 from .build import build, environment_of
 from .metrics import read_metrics
-from .place import kept, records_folder, short, shown_path
+from .place import kept, not_written, records_folder, short, shown_path
 from .reported import verdict_in
 from .source_state import git_author, source_state
 
@@ -148,8 +148,7 @@ def written(
     try:
         return kept(folder, record)
     except OSError as error:
-        said = f"no record can be written there: {error.strerror or error}"
-        raise ContractLintError(said, Location(shown_path(folder)), "name another folder with -o") from error
+        raise not_written(folder, error) from error
 
 
 def environment(python: str | None) -> Environment:

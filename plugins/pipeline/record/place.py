@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from ....contracts.errors import ContractLintError, visible
 from ....contracts.finding import Location
 from ....contracts.record import SUFFIX, Record, digest_in, sha256
 from ....contracts.record_file import parse_record, record_bytes
-from ....runtime.cache_places import FOLDER, cache_places
+from ....runtime.cache_places import FOLDER, cache_places, write_whole
 
 RECORDS = "records"
 LATEST = "latest"
@@ -30,21 +31,22 @@ def records_folder(root: Path, cache_dir: str | os.PathLike[str] | None, say: Ca
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        said = f"no record can be written there: {error.strerror or error}"
-        raise ContractLintError(said, Location(shown_path(folder)), "name another folder with -o") from error
+        raise not_written(folder, error) from error
     return folder
+
+
+def not_written(folder: Path, error: OSError) -> ContractLintError:
+    """What to say where a folder takes no record."""
+    room = "make room there, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+    said = f"no record can be written there: {error.strerror or error}"
+    return ContractLintError(said, Location(shown_path(folder)), f"{room}name another folder with -o")
 
 
 def kept(folder: Path, record: Record) -> Path:
     """Write a record under its name; all of it or nothing is there. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / record.file_name
-    unfinished = folder / f".{record.digest[:16]}.{os.getpid()}.tmp"
-    try:
-        unfinished.write_text(record.as_text(), encoding="ascii", newline="\n")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_whole(path, record.as_text())
     return path
 
 

@@ -7,8 +7,12 @@ without them each that optax keeps in the shapes of the parameters - must have a
 parameter that is not `frozen`. The other way round, an array that lies among a slot's entries and has no parameter is
 one that was lost. Entries that the tree declares empty are masked on purpose.
 
+Where the slots lie as optax saves a chain (`opt_state/0/mu`), the counts that `optimizer` promises must be there too:
+Adam's beside its slots (`opt_state/0/count`), and that of `optimizer.schedule` in another part.
+
 ## Why is this bad?
-Moments that are missing or of another model start from zeros: the first steps after a resume are far too large.
+Moments that are missing or of another model start from zeros: the first steps after a resume are far too large. A count
+that is missing does the same to Adam's bias correction, and begins the schedule anew.
 
 ## Example
 ```yaml
@@ -34,6 +38,7 @@ from collections.abc import Iterable
 from ....contracts.finding import Finding
 from ...cut import shown
 from ...rule import Rule
+from ..counts import uncounted
 from ..evidence import CheckpointEvidence, counted
 from ..slots import Slot
 
@@ -41,6 +46,17 @@ from ..slots import Slot
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
     yield from _uncovered(evidence)
     yield from _without_a_parameter(evidence)
+    for count in uncounted(evidence):
+        yield evidence.finding(
+            RULE,
+            f"the count of {count.whose} is not in the checkpoint at {count.place}",
+            subject=f"count {count.place}",
+            key=count.key,
+            expected=count.expected,
+            found="it is not there",
+            help="save the whole optimizer state",
+            details={"count": count.place},
+        )
 
 
 def _uncovered(evidence: CheckpointEvidence) -> Iterable[Finding]:

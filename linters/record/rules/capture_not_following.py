@@ -99,7 +99,10 @@ def _digest(program: ProgramState | None) -> str | None:
 
 
 def _devices(record: Record, held: list[DeviceState], whole: bool) -> Iterator[_Told]:
-    """`whole`: every capture was read, so a device that none of them has is of none."""
+    """`whole`: every capture was read, so a device that none of them has is of none, and each has its own."""
+    if whole and record.kind == "created" and 0 < len(held) != len(record.devices):
+        counts = f"{len(record.devices):,}", f"{len(held):,}"
+        yield _Told("there are not as many devices as captures", "devices", *counts)
     for device in record.devices:
         named, now = f"the devices of {device.target}", [each for each in held if each.target == device.target]
         if now and device not in now:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ....contracts.find import SUFFIX as CONTRACT
 from ....contracts.observations import CONFIG, METRICS, numbered
 from ....contracts.record import digest_in
-from ....linters.checkpoint.steps import ORBAX, TEMPORARY
+from ....linters.checkpoint.steps import ORBAX, is_temporary
 from ....linters.source.files import SUFFIXES
 from .index import is_index
 
@@ -38,7 +38,7 @@ def _is_output(root: Path, path: str, written: set[str], seen: set[str]) -> bool
     above, _, name = path.rpartition("/")
     return (
         path in written
-        or any(folder in written or TEMPORARY in folder for folder in _above(path))
+        or any(folder in written or is_temporary(folder.rpartition("/")[2]) for folder in _above(path))
         or (above in seen and (name in (CONFIG, METRICS) or numbered(name) is not None))
         or digest_in(name) is not None
         or is_index(root / path)

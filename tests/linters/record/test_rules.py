@@ -216,7 +216,8 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ),
     (
         "EXP614",
-        CAPTURE | {"programs": [PROGRAM], "captures_now": _holds() | {"b": Captured(DEVICE, _holds()["cap"].programs)}},
+        CAPTURE
+        | {"devices": [DEVICE] * 2, "captures_now": _holds() | {"b": Captured(DEVICE, _holds()["cap"].programs)}},
         "is in the capture, and the record leaves it out: b",
         CAPTURE | {"captures_now": _holds()},
     ),
@@ -225,9 +226,15 @@ CASES: list[tuple[str, Change, str, Change]] = [
             "EXP614",
             CAPTURE | {"devices": [DEVICE.model_copy(update=changed)], "captures_now": _holds()},
             "the devices of cpu:8 are not those of the capture",
-            CAPTURE | {"captures_now": {"other": Captured(OTHER, {})} | _holds()} | {"programs": [PROGRAM]},
+            CAPTURE | {"captures_now": {"other": Captured(OTHER, {})} | _holds(), "devices": [OTHER, DEVICE]},
         )
         for changed in ({"xla_flags": []}, {"devices": 4}, {"mesh": {"data": 8}}, {"kind": "tpu"}, {"effort": "fast"})
+    ),
+    (
+        "EXP614",
+        CAPTURE | {"devices": [DEVICE] * 2, "captures_now": _holds()},
+        "not as many devices as captures",
+        CAPTURE | {"captures_now": _holds()},
     ),
     ("EXP614", {"devices": [DEVICE]}, "the devices of cpu:8 are those of no capture", {}),
     (

@@ -72,6 +72,7 @@ OUTPUTS: list[tuple[Callable[[Path], None], Callable[[Path], None]]] = [
     (lambda p: put(p / "run/2/state/_METADATA"), lambda p: put(p / "run/2/state/METADATA")),
     (lambda p: put(p / "a/b/manifest.ocdbt"), lambda p: put(p / "a/b/manifest.json")),
     (lambda p: put(p / "run/3.orbax-checkpoint-tmp-7/d/x"), lambda p: put(p / "run/3.tmp/d/x")),
+    (lambda p: put(p / "run/3.partial_save/d/x"), lambda p: put(p / "run/3.partial/d/x")),
     (lambda p: put(p / f"out/{RECORD}"), lambda p: put(p / f"out/{RECORD[:-5]}.txt")),
     (lambda p: index(p / "h.sqlite"), lambda p: other_database(p / "h.sqlite")),
 ]

@@ -51,11 +51,13 @@ class Part(BaseModel):
 
 
 class FileDigest(Part):
-    """One file, relative to the folder that the record is about."""
+    """One file, relative to the folder that the record is about. `grows`: a later run goes on in it, and its first
+    `bytes` are bound."""
 
     path: str
     sha256: Sha256
     bytes: Bytes
+    grows: bool = False
 
 
 class Author(Part):
@@ -125,6 +127,13 @@ class CheckpointState(Part):
     files: Bytes
 
 
+class StepRange(Part):
+    """The steps that a run went over, counted as finished: the first is 1 where nothing was taken up."""
+
+    first: Annotated[int, Field(ge=1, lt=1 << 63)]
+    last: Annotated[int, Field(ge=1, lt=1 << 63)]
+
+
 class DataState(Part):
     """A data manifest by its file; `root` is the digest of everything it lists."""
 
@@ -178,6 +187,7 @@ class Record(Part):
     environment: Environment
     devices: list[DeviceState] = []
     programs: list[ProgramState] = []
+    steps: StepRange | None = None
     checkpoints: list[CheckpointState] = []
     data: list[DataState] = []
     metrics: dict[str, Metric] = {}
@@ -190,7 +200,11 @@ class Record(Part):
         return {
             "_type": STATEMENT,
             "subject": [
-                {"name": file.path, "digest": {"sha256": file.sha256}, "annotations": {"bytes": file.bytes}}
+                {
+                    "name": file.path,
+                    "digest": {"sha256": file.sha256},
+                    "annotations": {"bytes": file.bytes, **({"grows": True} if file.grows else {})},
+                }
                 for file in self.files
             ],
             "predicateType": f"{PREDICATE}{RECORD_SCHEMA}",

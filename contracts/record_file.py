@@ -150,14 +150,15 @@ def _file(entry: Any, number: int, place: Location) -> dict[str, Any]:
             isinstance(name, str)
             and entry.keys() == {"name", "digest", "annotations"}
             and entry["digest"].keys() == {"sha256"}
-            and entry["annotations"].keys() == {"bytes"}
+            and entry["annotations"].keys() in ({"bytes"}, {"bytes", "grows"})
+            and entry["annotations"].get("grows", True) is True
         )
     except (TypeError, KeyError, AttributeError):
         whole, name, digest, size = False, "", "", 0
     if not whole:
-        said = f"`subject[{number}]` is not a name, a digest `sha256` and the annotation `bytes`"
+        said = f"`subject[{number}]` is not a name, a digest `sha256` and the annotation `bytes` (and `grows`: true)"
         raise ContractLintError(said, place, _NO_RECORD)
-    return {"path": name, "sha256": digest, "bytes": size}
+    return {"path": name, "sha256": digest, "bytes": size, "grows": "grows" in entry["annotations"]}
 
 
 def _paths(record: Record, place: Location) -> None:

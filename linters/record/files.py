@@ -70,8 +70,8 @@ def size_below(root: Path, path: str) -> int | None:
         os.close(descriptor)
 
 
-def digest_below(root: Path, path: str) -> FileDigest | None:
-    """Size and sha256 of one file, None where it is not there.
+def digest_below(root: Path, path: str, first: int | None = None) -> FileDigest | None:
+    """Size and sha256 of one file, or of its `first` bytes; None where it is not there.
 
     Raises NoFileError for a link on the way, for what is no file, cannot be read, or is a hole with a name;
     ContractLintError for a path that leads out of `root`.
@@ -82,12 +82,12 @@ def digest_below(root: Path, path: str) -> FileDigest | None:
     with open(descriptor, "rb", buffering=0) as file:
         digest, size = hashlib.sha256(), 0
         try:
-            while chunk := file.read(_CHUNK):
+            while chunk := file.read(_CHUNK if first is None else min(_CHUNK, first - size)):
                 digest.update(chunk)
                 size += len(chunk)
         except OSError as error:
             raise NoFileError(_unreadable(error), _place(root, path)) from error
-    return FileDigest(path=path, sha256=digest.hexdigest(), bytes=size)
+    return FileDigest(path=path, sha256=digest.hexdigest(), bytes=size, grows=first is not None)
 
 
 def names_below(root: Path, folder: str) -> Iterator[str]:

@@ -74,7 +74,9 @@ def command(
         if seen is not None:
             where = Where(load_settings(Path.cwd(), None).cache_dir, python)
             program = rows.rows[-1].get("program")
-            note(record_training(seen, target, metrics, where, program=program, checkpoints=checkpoints))
+            over = rows.steps()
+            told = record_training(seen, target, metrics, where, program=program, steps=over, checkpoints=checkpoints)
+            note(told)
     except BaseException as error:
         if rows.rows or not isinstance(error, ContractLintError):
             told = () if isinstance(error, ContractLintError) else (_left(checkpoints),)  # the error says it itself

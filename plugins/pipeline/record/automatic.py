@@ -11,7 +11,7 @@ from pathlib import Path
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
 from ....contracts.load import LoadedContract, load_contract
-from ....contracts.record import DeviceState, Environment, Kind, Metric, SourceState, VerdictState
+from ....contracts.record import DeviceState, Environment, Kind, Metric, SourceState, StepRange, VerdictState
 from ....contracts.target_name import parse_target
 from ....hlo_tools.capture import Capture
 from ....runtime.contract import project_root
@@ -78,12 +78,13 @@ def record_training(
     where: Where,
     *,
     program: str | None = None,
+    steps: StepRange | None = None,
     checkpoints: str | None = None,
 ) -> str:
     """Write the record of a training run; what to say of it.
 
-    `program`: the digest of the step that was lowered. `checkpoints`: the folder that was saved to; its newest step is
-    bound where it lies in the project.
+    `program`: the digest of the step that was lowered. `steps`: those of the run. `checkpoints`: the folder that was
+    saved to; its newest step, and what was observed in `steps`, is bound where it lies in the project.
     """
     contract = run.loaded.contract
     target = target or (contract.targets[0].target if contract is not None and contract.targets else "")
@@ -95,8 +96,8 @@ def record_training(
         axes = dict(mesh.axes) if mesh is not None else None
         return [DeviceState(target=target, devices=parsed.devices, kind=parsed.platform, mesh=axes, xla_flags=flags)]
 
-    steps = contract.step if contract is not None else {}
-    name = next((name for name, section in steps.items() if section.entry == ENTRY), "train")
+    built = contract.step if contract is not None else {}
+    name = next((name for name, section in built.items() if section.entry == ENTRY), "train")
     lowered = {(target, name): program} if program is not None else {}
     return _said(
         run.loaded,
@@ -107,6 +108,7 @@ def record_training(
         metrics=metrics,
         devices=devices,
         lowered=lowered,
+        steps=steps,
         checkpoints=checkpoints,
     )
 
@@ -122,6 +124,7 @@ def _said(
     verdicts: Sequence[VerdictState] = (),
     devices: Callable[[Environment], Sequence[DeviceState]] = lambda _: (),
     lowered: Mapping[tuple[str, str], str] | None = None,
+    steps: StepRange | None = None,
     checkpoints: str | None = None,
 ) -> str:
     try:
@@ -134,8 +137,13 @@ def _said(
         path = bound.file(file.resolve())
         bind_texts(bound, loaded)
         data = bound.promised(loaded)
-        inside = checkpoints is not None and Path(checkpoints).resolve().is_relative_to(root)
-        saved = [bound.checkpoint(str(Path(checkpoints).resolve()))] if checkpoints is not None and inside else []
+        saved = []
+        folder = Path(checkpoints).resolve() if checkpoints is not None else None
+        if folder is not None and folder.is_relative_to(root):
+            saved.append(bound.checkpoint(str(folder)))
+            section = loaded.contract.checkpoint if loaded.contract is not None else None
+            if steps is not None and section is not None and section.observations is not None:
+                bound.observations(folder / section.observations.place, steps)
         installed = environment(where.python)
         record = build(
             loaded,
@@ -149,6 +157,7 @@ def _said(
             captures=[(capture, None) for capture in captures],
             devices=devices(installed),
             lowered=lowered,
+            steps=steps,
             checkpoints=saved,
             data=data,
             metrics=metrics,

@@ -10,8 +10,9 @@ from ....contracts.data_manifest import MAX_FILES, read_manifest
 from ....contracts.errors import ContractLintError, visible
 from ....contracts.finding import Location
 from ....contracts.load import LoadedContract
+from ....contracts.observations import METRICS, numbered
 from ....contracts.promised_manifest import MANIFEST_KEY, promised_manifest
-from ....contracts.record import CheckpointState, DataState, FileDigest
+from ....contracts.record import CheckpointState, DataState, FileDigest, StepRange
 from ....linters.checkpoint.folder import Folder
 from ....linters.checkpoint.read import read_checkpoint
 from ....linters.record.files import digest_below, lies_beside, tree_digest
@@ -60,6 +61,17 @@ class Bound:
         self._say(f"reading {shown}")
         names = [name for name in sorted(inside.files()) if not lies_beside(name)]
         return {name: self.files[self.result(Path(path) / name)] for name in names}
+
+    def observations(self, path: str | os.PathLike[str], steps: StepRange) -> None:
+        """Bind what a run over these steps left in a folder: the files of single steps, and the lines that it ended
+        with. A later run goes on in the same lines, and writes the configuration anew."""
+        for name in sorted(os.listdir(path)) if os.path.isdir(path) else ():
+            written = numbered(name)
+            if written is not None and steps.first <= written[1] <= steps.last:
+                self.result(Path(path) / name)
+            elif name == METRICS:
+                shown = self.result(Path(path) / name)
+                self.files[shown] = self.files[shown].model_copy(update={"grows": True})
 
     def result(self, path: str | os.PathLike[str]) -> str:
         """Bind one file that a run wrote; its name in the record."""

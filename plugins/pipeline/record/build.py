@@ -25,6 +25,7 @@ from ....contracts.record import (
     ProgramState,
     Record,
     SourceState,
+    StepRange,
     VerdictState,
     canonical,
     lock_digest,
@@ -55,6 +56,7 @@ def build(
     captures: Sequence[tuple[Capture, str | None]] = (),
     devices: Sequence[DeviceState] = (),
     lowered: Mapping[tuple[str, str], str] | None = None,
+    steps: StepRange | None = None,
     checkpoints: Sequence[CheckpointState] = (),
     data: Sequence[DataState] = (),
     metrics: Mapping[str, Metric] | None = None,
@@ -96,6 +98,7 @@ def build(
                     for (target, step), digest in (lowered or {}).items()
                 ),
             ],
+            steps=steps,
             checkpoints=list(checkpoints),
             data=list(data),
             metrics=dict(metrics or {}),

@@ -69,22 +69,29 @@ def _there(root: Path, file: FileDigest) -> FileDigest | NoFile | None:
     """What is at the place of a file."""
     try:
         size = size_below(root, file.path)
+        if file.grows and size is not None and size >= file.bytes:
+            return digest_below(root, file.path, file.bytes)
         if size == file.bytes:
             return digest_below(root, file.path)
     except NoFileError as error:
         return error.found
     # A file of another size has another content; it need not be read to say so.
-    return None if size is None else FileDigest(path=file.path, sha256="0" * 64, bytes=size)
+    return None if size is None else file.model_copy(update={"sha256": "0" * 64, "bytes": size})
 
 
 def _unnamed(record: Record) -> list[str]:
     """Bound files that are neither the contract nor of a checkpoint, a capture, a data manifest, a metric or a verdict:
-    what the contract extends, and files whose bytes are bound and no more."""
+    what the contract extends, and files whose bytes are bound and no more. The observations of a run that goes on are
+    no result that was left out."""
     named = {record.contract.path, *(each.manifest for each in record.data)}
     named |= {each.source for each in [*record.metrics.values(), *record.verdicts] if each.source is not None}
     folders = {each.folder for each in record.checkpoints} | {each.capture for each in record.programs if each.capture}
     held = tuple(map(start_of, folders - {"."}))
-    return [file.path for file in record.files if file.path not in named and not file.path.startswith(held)]
+    return [
+        file.path
+        for file in record.files
+        if not file.grows and file.path not in named and not file.path.startswith(held)
+    ]
 
 
 def _said_by(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ....contracts.record import Metric
+from ....contracts.record import Metric, StepRange
 from .metrics import columns
 
 SECONDS = "seconds"
@@ -31,6 +31,11 @@ class Timed:
                 before = now
             self.rows.append(timed)
             yield timed
+
+    def steps(self) -> StepRange | None:
+        """The steps that the run went over, None where it finished none."""
+        seen = [row["step"] for row in self.rows if "step" in row]
+        return StepRange(first=seen[0], last=seen[-1]) if seen else None
 
     def metrics(self) -> dict[str, Metric]:
         """What the rows so far sum up to. Behind which step a run was taken up is no measurement."""

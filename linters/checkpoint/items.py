@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
+from ..cut import SHOWN, in_a_line
 from .copies import without_left
 from .declared import handlers_of, hole_of_kind, is_foreign, kind_of
 from .facts import MARKER, Hole, Item
@@ -15,8 +16,8 @@ from .metadata import parse_any
 from .ocdbt import MANIFEST
 from .orbax import METADATA, fault_of_names, is_single, read_tree
 from .random_keys import faults_of_keys, trees_of_keys
-from .safetensors import SUFFIX, read_safetensors
-from .steps import PROCESS, STEP_METADATA, TEMPORARY
+from .safetensors import INDEX, SUFFIX, read_safetensors, several
+from .steps import PROCESS, STEP_METADATA, TEMPORARY, number_of
 from .trees import by_tree, merged, process_of, remains_of, trees_in, unmerged, without_leftovers
 
 _JSON = "metadata"
@@ -40,6 +41,7 @@ def read_items(folder: Folder, files: Mapping[str, int]) -> tuple[list[Item], li
         return reader.item(""), []
     tensors = [path for path in files if path.endswith(SUFFIX) and "/" not in path]
     if tensors:
+        _require_one(folder, tensors, files)
         return [read_safetensors(folder, tensors, files)], []
     if "" in handlers or (not handlers and reader.was_tree):
         first, *inner = reader.item("")
@@ -49,6 +51,16 @@ def read_items(folder: Folder, files: Mapping[str, int]) -> tuple[list[Item], li
     held = {path.partition("/")[0] for path in files if "/" in path and path.rpartition("/")[2] != MARKER}
     absent = sorted(handlers.keys() - held)
     return [item for name in names if name not in absent for item in reader.item(name)], absent
+
+
+def _require_one(folder: Folder, tensors: Collection[str], files: Mapping[str, int]) -> None:
+    """Raises ContractLintError for several checkpoints. A step may be saved as files of any names, and they are its."""
+    if number_of(folder.path.name) is not None or any(path.endswith(INDEX) and "/" not in path for path in files):
+        return
+    found = several(tensors)
+    if found:
+        said = f"holds {len(found):,} checkpoints: {in_a_line(found, SHOWN)}"
+        raise folder.refused("", said, f"name one: {folder.shown}/{found[0]}; those of one have numbers or an index")
 
 
 class _Reader:

@@ -81,6 +81,16 @@ def read_safetensors(folder: Folder, names: Collection[str], files: Mapping[str,
     return Item("", "safetensors", leaves, (*holes, *_unnumbered(names)), more, notes=tuple(sorted(notes)))
 
 
+def several(names: Iterable[str]) -> list[str]:
+    """One file of each checkpoint that lies in a folder without an index: numbered files of one name are one, and each
+    other is one by itself. Empty where there is only one."""
+    firsts: dict[str, str] = {}
+    for name in sorted(names):
+        match = _NUMBERED.fullmatch(name)
+        firsts.setdefault(name if match is None else f"{match['start']} {match['of']}", name)
+    return [*firsts.values()] if len(firsts) > 1 else []
+
+
 def _unnumbered(names: Iterable[str]) -> Iterable[Hole]:
     """Files that are missing by the names of the others; they are counted from 1, or from 0 where there is one."""
     numbers: dict[tuple[str, str], dict[int, str]] = {}

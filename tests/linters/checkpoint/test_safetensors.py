@@ -52,7 +52,6 @@ def test_what_its_package_writes(tmp_path: Path) -> None:
             ("m-00002-of-999999999",),
             ["999,999,998 of 999,999,999 files are not there (first: m-000000001-of-999999999"],
         ),
-        (("m-1-of-2", "n-2-of-2"), ["1 of 2 files", "1 of 2 files"]),
         (("m-00001-of-00002", "m-00002-of-00002"), []),
         (("m-00000-of-00002", "m-00001-of-00002"), []),
         (("m-00001-of-00001",), []),
@@ -63,6 +62,34 @@ def test_files_are_missing_by_the_names_of_the_others(tmp_path: Path, names: tup
         written(tmp_path / f"{name}.safetensors", {f"w{at}": entry(0, 4, 1)}, 4)
     holes = read_checkpoint(tmp_path).items[0].holes
     assert len(holes) == len(said) and all(text in hole.what for hole, text in zip(holes, said, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("folder", "names", "said"),
+    [
+        ("run", ("m", "n"), "run: holds 2 checkpoints: m.safetensors, n.safetensors"),
+        ("run", ("m-1-of-2", "n-2-of-2"), "holds 2 checkpoints: m-1-of-2.safetensors, n-2-of-2.safetensors"),
+        ("run", ("m-1-of-2", "m-2-of-2", "n"), "holds 2 checkpoints: m-1-of-2.safetensors, n.safetensors"),
+        ("run", ("m-1-of-2", "m-2-of-2"), None),
+        ("run", ("m",), None),
+        ("100", ("model", "optimizer"), None),  # a step, in two files
+        ("step_100", ("model", "optimizer"), None),
+    ],
+)
+def test_files_of_several_checkpoints_are_not_put_together(
+    tmp_path: Path, folder: str, names: tuple[str, ...], said: str | None
+) -> None:
+    (tmp_path / folder).mkdir()
+    for at, name in enumerate(names):
+        written(tmp_path / folder / f"{name}.safetensors", {f"w{at}": entry(0, 4, 1)}, 4)
+    if said is None:
+        assert len(read_checkpoint(tmp_path / folder).arrays) == len(names)
+        return
+    with pytest.raises(ContractLintError) as error:
+        read_checkpoint(tmp_path / folder)
+    assert said in str(error.value) and error.value.help is not None and error.value.help.startswith("name one: ")
+    for name in names:
+        assert len(read_checkpoint(tmp_path / folder / f"{name}.safetensors").arrays) == 1
 
 
 @pytest.mark.parametrize(("header", "codes"), [({}, ["CKP609"]), ({"a": entry(0, 0, 0)}, [])])

@@ -39,9 +39,10 @@ from ....contracts.model import Contract
 from ....contracts.record import DeviceState, Record
 from ....contracts.target_name import parse_target
 from ...rule import Rule
-from ...trace.rules.mesh_mismatch import RULE as MESH
 from ..evidence import RecordEvidence
 
+MESH = "SHD214"
+"""The rule that says that a step has another mesh than the contract. To load it takes all that reads programs."""
 _OF_STEP = re.compile(r".+\[(?P<target>\S+) (?P<step>\S+)\]")
 """What the metrics of `verify` are called."""
 
@@ -106,7 +107,7 @@ def _device(record: Record, contract: Contract | None, device: DeviceState) -> I
         expected = " or ".join(map(str, efforts))
         yield _Told("devices", f"{target} was compiled for with another effort", expected, f"{device.effort}")
     mesh = contract.mesh_for(target) if contract is not None else None
-    known = any(each.startswith(MESH.code) for verdict in record.verdicts for each in verdict.findings)
+    known = any(each.startswith(MESH) for verdict in record.verdicts for each in verdict.findings)
     older = any(each.contract_digest != record.contract.digest for each in record.programs if each.target == target)
     if mesh is None or known or older:  # EXP609 tells the last
         return

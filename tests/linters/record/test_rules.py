@@ -23,7 +23,9 @@ from contract_lint.contracts.record import (
 from contract_lint.linters.record.evidence import Captured, Recomputed, RecordEvidence, Stated
 from contract_lint.linters.record.files import NoFile, tree_digest
 from contract_lint.linters.record.judge import judge_record
+from contract_lint.linters.record.rules import not_of_contract
 from contract_lint.linters.registry import builtin_rules
+from contract_lint.linters.trace.rules import mesh_mismatch
 
 from .small_record import CONFIG, small
 
@@ -407,6 +409,10 @@ def test_a_broken_promise_gives_its_finding_alone_and_its_twin_none(
     messages = [each.message for each in found]
     assert [each.code for each in found] == code.split() and any(said in each for each in messages), messages
     assert [each.message for each in judged(good)] == []
+
+
+def test_the_rule_on_meshes_is_called_by_its_code() -> None:
+    assert mesh_mismatch.RULE.code == not_of_contract.MESH
 
 
 def test_every_rule_has_a_case() -> None:

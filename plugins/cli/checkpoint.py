@@ -156,7 +156,7 @@ def resume(
     timeout: int | None,
     wanted: Wanted,
 ) -> int:
-    """Run the step of CONTRACT unbroken; and again, killed three times while it saves and taken up each time.
+    """Run the step of CONTRACT unbroken; and again, killed while it saves, up to three times, and taken up each time.
 
     Values, batches, random keys, learning rate and state must be equal to the bit, on other meshes the state too. This
     imports and runs your build function, in child processes.

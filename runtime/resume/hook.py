@@ -39,13 +39,15 @@ class Hook:
                 key=self._key,
             )
 
-    def restore(self) -> int:
-        """How many steps are finished."""
+    def restore(self, empty: bool = False) -> int:
+        """How many steps are finished; none where nothing is saved in the folder."""
         done = self._call("restore")
         if not isinstance(done, int | np.integer) or isinstance(done, bool) or done < 0:
             raise self._misfit(
                 "restore", described(done), "how many steps are finished, an int; 0 where nothing is taken up"
             )
+        if empty and done:
+            raise self._misfit("restore", f"{done:,} for an empty folder", "0, where there is nothing to take up")
         return int(done)
 
     def advance(self) -> dict[str, str]:

@@ -59,6 +59,7 @@ class _Leg:
         self.request, self.step, self.mesh, self.paths, self.progress = request, step, mesh, paths, progress
         self.own = step.resumable is not None
         loop = Loop(step, mesh, paths, {})
+        self.empty = not os.listdir(request.folder)
         run = step.resumable(request.folder) if self.own else Carried(step, loop, request.folder)
         self.hook = Hook(run, step, paths, request.child.steps[0].name, self._failed)
         self.listener = Listener(request.folder)
@@ -70,7 +71,7 @@ class _Leg:
 
         request, name = self.request, self.request.child.steps[0].name
         self.progress(f"{name}: restore")
-        done = restored = self.hook.restore()
+        done = restored = self.hook.restore(self.empty)
         self._say(restored=done, state=self.hook.state())
         loss = None
         while True:

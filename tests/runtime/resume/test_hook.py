@@ -71,6 +71,12 @@ def test_what_does_not_fit_is_told_by_the_method(method: str, value: Any, said: 
     assert caught.value.location is not None
 
 
+def test_nothing_is_taken_up_from_an_empty_folder() -> None:
+    assert hook(restore=0).restore(empty=True) == 0
+    with pytest.raises(StepFailure, match="returned 2 for an empty folder; expected 0"):
+        hook().restore(empty=True)
+
+
 @pytest.mark.parametrize("run", [None, SimpleNamespace(restore=len, advance=len, save=len, wait=len)])
 def test_a_run_without_a_method_is_told(run: Any) -> None:
     with pytest.raises(StepFailure, match=r"`resumable\(folder\)` returned .* without `(restore|state)\(\)`") as caught:

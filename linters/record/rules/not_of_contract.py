@@ -3,10 +3,10 @@
 ## What it does
 Holds the devices to the name of their target (how many, of a CPU also the kind and effort) and to the mesh of the
 contract; the programs to the steps of the contract, of which `verify` has one for each target, and `train` one; the
-targets of the verdict, and the steps that metrics name, to the devices and programs. Of a training run also the
-compiler's flags, which follow from the versions. A mesh that is not the contract's is a warning in a record of
-`verify`, which judges what a step makes of it. What a capture alone tells is held to it where one is bound (`EXP614`),
-and else is told to be taken as written.
+targets of the verdict, and the steps that metrics name, to the devices and programs; the steps of a run to the number
+of its losses. Of a training run also the compiler's flags, which follow from the versions. A mesh that is not the
+contract's is a warning in a record of `verify`, which judges what a step makes of it. What a capture alone tells is
+held to it where one is bound (`EXP614`), and else is told to be taken as written.
 
 ## Why is this bad?
 A time of a step means nothing without the devices that it was measured on, a verdict nothing without the programs that
@@ -36,7 +36,7 @@ from pydantic import ValidationError
 
 from ....contracts.finding import Finding, Severity
 from ....contracts.model import Contract
-from ....contracts.record import DeviceState, Record
+from ....contracts.record import DeviceState, Record, StepRange
 from ....contracts.target_name import parse_target
 from ...rule import Rule
 from ..evidence import RecordEvidence
@@ -68,7 +68,7 @@ def check(evidence: RecordEvidence) -> Iterable[Finding]:
         if follow is not None and device.xla_flags != list(follow):
             said = f"the flags on {device.target} are not those that the trainer gives"
             told.append(_Told("devices", said, " ".join(follow) or "none", " ".join(device.xla_flags) or "none"))
-    told += [*_programs(record, contract), *_others(record)]
+    told += [*_programs(record, contract), *_others(record), *_steps(record)]
     for each in told:
         yield evidence.finding(
             RULE,
@@ -159,6 +159,22 @@ def _others(record: Record) -> Iterator[_Told]:
     if record.checkpoints:
         said = "`verify` has a checkpoint, and saves none"
         yield _Told("checkpoints", said, "none", record.checkpoints[0].folder)
+
+
+def _steps(record: Record) -> Iterator[_Told]:
+    """A training run has a loss for each of its steps; `verify` has none."""
+    steps, loss = record.steps, record.metrics.get("loss")
+    if steps is None:
+        return
+    if record.kind != "train":
+        yield _Told("steps", f"a record of kind `{record.kind}` went over steps", "none", _span(steps))
+    elif steps.first > steps.last or (loss is not None and loss.count != steps.last - steps.first + 1):
+        count = f"{loss.count:,} steps" if loss is not None else "a first step before the last"
+        yield _Told("steps", "the steps of the run are not as many as its losses", count, _span(steps))
+
+
+def _span(steps: StepRange) -> str:
+    return f"{steps.first:,} to {steps.last:,}"
 
 
 RULE = Rule(

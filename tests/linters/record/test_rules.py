@@ -15,6 +15,7 @@ from contract_lint.contracts.record import (
     FileDigest,
     ProgramState,
     SourceState,
+    StepRange,
     VerdictState,
     canonical,
     sha256,
@@ -352,6 +353,15 @@ CASES += [
             "the flags on cpu:8 are not",
             TRAINED | {"flags": {"cpu:8": ["--xla_x=1"]}},
         ),
+        *(
+            (
+                TRAINED | {"steps": StepRange(first=bad[0], last=bad[1])},
+                said,
+                TRAINED | {"steps": StepRange(first=7, last=7)},
+            )
+            for bad, said in (((7, 8), "not as many as its losses"), ((7, 6), "not as many as its losses"))
+        ),
+        (VERIFIED | {"steps": StepRange(first=1, last=1)}, "a record of kind `verify` went over steps", VERIFIED),
         (TRAINED | {"programs": []}, "a training run has another number of programs", TRAINED),
         (VERIFIED | {"programs": []}, "the step train was verified on cpu:8, and has no program", VERIFIED),
         (VERIFIED | {"verdicts": [OWN.model_copy(update={"targets": ["cpu:4"]})]}, "the verdict is on other", VERIFIED),

@@ -73,11 +73,12 @@ class Hole:
     """Elements of a leaf that no shard holds, that two hold, or whose shard is cut. `where` is a file.
 
     `unstored`: no shard holds them, and none need: they read as the fill value, as do those of a shard that is lost.
+    `damaged`: an index that says where elements lie cannot be decoded.
     `outside`: a shard holds what the leaf has no element for. `unread`: there are arrays that nothing here can read.
     `other`: in the place of what was saved is something else.
     """
 
-    kind: Literal["absent", "twice", "cut", "unstored", "outside", "placeholder", "unread", "other"]
+    kind: Literal["absent", "twice", "cut", "damaged", "unstored", "outside", "placeholder", "unread", "other"]
     leaf: str
     what: str
     where: str

@@ -23,16 +23,20 @@ MAX_HEIGHT = 32
 
 
 def read_ocdbt(folder: Folder, below: str, files: Mapping[str, int]) -> tuple[dict[str, Extent], tuple[Hole, ...]]:
-    """Key -> where its value lies, and what is cut of the index. `below`: the folder of the manifest.
+    """Key -> where its value lies, and what is cut or damaged of the index. `below`: the folder of the manifest.
 
-    Raises ContractLintError for a manifest or node that is damaged, and where TensorStore is missing.
+    Raises ContractLintError for an index that leads out of the folder or back to itself, one of a kind that is not
+    read, and where TensorStore is missing.
     """
     start = f"{below}/" if below else ""
     manifest = f"{start}{MANIFEST}"
     if files[manifest] > MAX_METADATA:
         raise folder.refused(manifest, "is too large for a manifest")
     tree = _Tree(folder, below, manifest, files)
-    versions = tree.dumped(None).get("versions")
+    dumped = tree.dumped(None)
+    if dumped is None:
+        return {}, tuple(tree.holes)
+    versions = dumped.get("versions")
     if not versions:
         raise folder.refused(
             manifest, "names no version", "numbered manifests are not read; save with Orbax's defaults"
@@ -57,13 +61,19 @@ class _Tree:
         path = f"{(folder.path / below).resolve()}/"
         self._base = tensorstore.KvStore.open({"driver": "file", "path": path}).result()
 
-    def dumped(self, node: str | None) -> dict[str, Any]:
+    def dumped(self, node: str | None) -> dict[str, Any] | None:
+        """The manifest, or a node; None where it cannot be decoded, which is a hole."""
         try:
             return self._tensorstore.ocdbt.dump(self._base, node).result()
-        except (ValueError, KeyError, OSError, RuntimeError, NotImplementedError) as error:
+        except (ValueError, KeyError, OSError, RuntimeError, NotImplementedError):
             where = self.manifest if node is None else self._extent(node).file
-            said = "is a damaged manifest" if node is None else "holds a damaged node of the index"
-            raise self.folder.refused(where, said, "save the step again") from error
+            what = (
+                "the manifest of its index cannot be decoded"
+                if node is None
+                else "a node of its index cannot be decoded"
+            )
+            self.holes.append(Hole("damaged", "", f"{what}: {where}", where))
+            return None
 
     def node(self, location: str, prefix: bytes, height: int) -> None:
         """Every key below one node."""
@@ -77,7 +87,8 @@ class _Tree:
         if missing is not None:
             self.holes.append(Hole("cut", "", f"a part of the index is gone: {missing}", extent.file))
             return
-        for entry in self.dumped(location)["entries"]:
+        dumped = self.dumped(location)
+        for entry in dumped["entries"] if dumped is not None else ():
             key = prefix + entry["key"]
             if "location" in entry:
                 # Below, keys are written without what all of them begin with.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ...contracts.errors import ContractLintError
 from ...contracts.finding import Location
+from ..cut import SHOWN, in_a_line
 from .declared import fault_of_step
 from .facts import Checkpoint, Step
 from .folder import Folder
@@ -23,13 +24,34 @@ def read_checkpoint(path: str | Path, *, step: int | None = None, commit: Commit
     `commit` says when a step counts. Raises ContractLintError for what cannot be read, is damaged, leads out of the
     folder, or is no checkpoint.
     """
+    root, chosen, steps = find_step(path, step=step, commit=commit)
+    if root.path.is_file():
+        return _file(root)
+    try:
+        return _step(root, root.below(chosen.folder) if steps else root, chosen, steps)
+    except ContractLintError as error:
+        others = [each.folder for each in steps if each.state == "committed" and each != chosen]
+        if not others:
+            raise
+        help = "; ".join(filter(None, (error.help, f"other committed steps: {in_a_line(others[::-1], SHOWN)}")))
+        raise ContractLintError(error.message, error.location, help) from error
+
+
+def find_step(
+    path: str | Path, *, step: int | None = None, commit: Commit = "rename"
+) -> tuple[Folder, Step, list[Step]]:
+    """What `read_checkpoint` reads, without reading it: the folder (or file) that is named, its step, and all steps
+    where it is a folder of steps. Raises ContractLintError as that does."""
     path = Path(path)
     shown = path.as_posix()
     try:
         if path.is_symlink() and not path.is_dir():
             raise ContractLintError("is a symbolic link", Location(shown), _target(path))
         if path.is_file():
-            return _file(path, shown)
+            if path.suffix != SUFFIX:
+                raise ContractLintError("is no .safetensors file", Location(shown), _HELP)
+            Folder(path.parent, Path(shown).parent.as_posix()).size(path.name)  # a hole is refused
+            return Folder(path, shown), Step(path.name, None, "committed"), []
         if not path.is_dir():
             raise ContractLintError("is not there", Location(shown), _HELP)
     except OSError as error:
@@ -40,12 +62,11 @@ def read_checkpoint(path: str | Path, *, step: int | None = None, commit: Commit
         if step is not None:
             raise ContractLintError("is one step, not a folder of steps", Location(shown), "leave --step out")
         (found,) = judged([step_of(root)], commit)
-        return _step(root, root, found, [])
+        return root, found, []
     steps = judged(steps_in(root, names), commit)
     if not steps:
         raise ContractLintError("holds no step of a checkpoint", Location(shown), _HELP)
-    chosen = _chosen(root, steps, step)
-    return _step(root, root.below(chosen.folder), chosen, steps)
+    return root, _chosen(root, steps, step), steps
 
 
 def _target(link: Path) -> str:
@@ -55,13 +76,11 @@ def _target(link: Path) -> str:
     return f"name what it points to: {end}"
 
 
-def _file(path: Path, shown: str) -> Checkpoint:
-    if path.suffix != SUFFIX:
-        raise ContractLintError("is no .safetensors file", Location(shown), _HELP)
-    folder = Folder(path.parent, Path(shown).parent.as_posix())
-    files = {path.name: folder.size(path.name)}
+def _file(file: Folder) -> Checkpoint:
+    folder, name = Folder(file.path.parent, Path(file.shown).parent.as_posix()), file.path.name
+    files = {name: folder.size(name)}
     item = read_safetensors(folder, files, files)
-    return Checkpoint(shown, Step(path.name, None, "committed"), (item,), (), files)
+    return Checkpoint(file.shown, Step(name, None, "committed"), (item,), (), files)
 
 
 def _chosen(root: Folder, steps: list[Step], number: int | None) -> Step:

@@ -15,7 +15,7 @@ from ...linters.checkpoint.evidence import CheckpointEvidence, Digests
 from ...linters.checkpoint.facts import Checkpoint
 from ...linters.checkpoint.judge import judge_checkpoint
 from ...linters.checkpoint.observations import Observations, read_observations
-from ...linters.checkpoint.read import read_checkpoint
+from ...linters.checkpoint.read import find_step, read_checkpoint
 from ...linters.checkpoint.summary import summary_of
 from ...linters.data.tree import build_manifest
 from .report import FailOn, Report, report
@@ -46,7 +46,7 @@ def check_checkpoint(
     checkpoint = read_checkpoint(path, step=step, commit=section.commit if section is not None else "rename")
     compared = None
     if digests is not None:
-        compared = Digests(digests, read_manifest(digests), _digests(checkpoint, [Path(digests)], on_progress))
+        compared = Digests(digests, read_manifest(digests), _digests(_place(checkpoint), [Path(digests)], on_progress))
     evidence = CheckpointEvidence(checkpoint, loaded, compared, _observed(checkpoint, section))
     summary = summary_of(evidence)
     return report(
@@ -62,16 +62,23 @@ def check_checkpoint(
 
 
 def digests_of(path: str, step: int | None, output: str | None, on_progress: Told | None = None) -> DataManifest:
-    """The digests of every file of a step. Raises ContractLintError as `read_checkpoint`, and for one not committed."""
-    checkpoint = read_checkpoint(path, step=step)
-    if checkpoint.step.state != "committed":
-        said = f"{checkpoint.step.folder} is not committed: {checkpoint.step.why}"
-        raise ContractLintError(said, Location(checkpoint.path), "digests are of what is complete")
-    return _digests(checkpoint, [Path(output)] if output else [], on_progress)
+    """The digests of every file of a step, whatever they hold. Raises ContractLintError for a step that is not there or
+    not committed, and for what `read_checkpoint` does not open."""
+    root, found, steps = find_step(path, step=step)
+    if found.state != "committed":
+        said = f"{found.folder} is not committed: {found.why}"
+        raise ContractLintError(said, Location(root.shown), "digests are of what is complete")
+    folder = root.below(found.folder) if steps else root
+    if not folder.path.is_file():
+        folder.files()  # links, pipes and holes are refused
+    return _digests(Path(folder.shown), [Path(output)] if output else [], on_progress)
 
 
-def _digests(checkpoint: Checkpoint, without: Sequence[Path], on_progress: Told | None) -> DataManifest:
-    folder = Path(checkpoint.path, checkpoint.step.folder) if checkpoint.steps else Path(checkpoint.path)
+def _place(checkpoint: Checkpoint) -> Path:
+    return Path(checkpoint.path, checkpoint.step.folder) if checkpoint.steps else Path(checkpoint.path)
+
+
+def _digests(folder: Path, without: Sequence[Path], on_progress: Told | None) -> DataManifest:
     if folder.is_file():
         if on_progress is not None:
             on_progress(f"reading {folder.name}")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...contracts.errors import ContractLintError
+from ...contracts.finding import Location
 from ...linters.checkpoint.difference import LeafChange, NotStored, difference, not_stored
 from ...linters.checkpoint.read import read_checkpoint
 
@@ -75,6 +77,11 @@ def checkpoint_diff(
 ) -> CheckpointDiff:
     """Raises ContractLintError for a checkpoint that cannot be read."""
     one, other = read_checkpoint(a), read_checkpoint(b)
+    for side in (one, other):
+        damaged = next((hole for item in side.items for hole in item.holes if hole.kind == "damaged"), None)
+        if damaged is not None:
+            help = f"see: contract-lint checkpoint check {side.path}"
+            raise ContractLintError(f"is damaged: {damaged.what}", Location(side.path), help)
     changes = tuple(difference(one, other, values=values, on_progress=on_progress))
     notes = any(item.notes for side in (one, other) for item in side.items)
     skipped = ("what .safetensors files say of themselves",) if notes else ()

@@ -3,7 +3,8 @@
 ## What it does
 Compares the grid of chunks that each array is cut in with what is stored: chunks that are missing, chunks outside of
 the grid (the shape is another than that which was saved), files shorter than what the index places in them, compressed
-chunks that end early, late or hold another size, bytes of .safetensors files that belong to none or to two tensors,
+chunks that end early, late or hold another size, parts of a database's index that cannot be decoded, bytes of
+.safetensors files that belong to none or to two tensors,
 files that are missing by the names of the others (`model-00001-of-00002.safetensors`), leaves that were saved as a
 placeholder (`...`). A step or file without any array is none. Reads metadata, never the arrays. Where chunks of nothing
 but the fill value need not be stored, as older versions of Orbax save in zarr 3, what is missing is an information. So
@@ -34,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....contracts.finding import Finding
-from ...cut import shown
+from ...cut import SHOWN, in_a_line, shown
 from ...rule import Rule
 from ..evidence import CheckpointEvidence
 from ..facts import Hole
@@ -43,6 +44,7 @@ _SAID = {
     "absent": "is not all there",
     "twice": "has elements that are stored twice",
     "cut": "is cut",
+    "damaged": "is damaged",
     "outside": "is smaller than what is stored",
     "unstored": "reads in part as the fill value",
     "placeholder": "has no array",
@@ -57,6 +59,8 @@ _HELP = {
     "other": "bring it back, or restore another step; were two folders swapped?",
     "unread": "whoever wrote them can tell whether they are whole; digests tell whether they change",
 }
+_OF_FILES = ("cut", "damaged")
+"""One file that is cut takes many arrays with it; what is absent is told array by array, but together."""
 _INFORMS = ("unstored", "unread")
 
 
@@ -78,11 +82,12 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             found=", ".join(item.name for item in checkpoint.items if item.name) or "nothing",
             help=help,
         )
+    committed = [step.folder for step in checkpoint.steps if step.state == "committed" and step != checkpoint.step]
+    others = f" ({in_a_line(committed[::-1], SHOWN)})" if committed else ""
     for item in evidence.checkpoint.items:
         by_file: dict[tuple[str, str], list[Hole]] = {}
         for hole in item.holes:
-            # One file that is cut takes many arrays with it; what is absent is told array by array, but together.
-            by_file.setdefault((hole.kind, hole.where if hole.kind == "cut" else ""), []).append(hole)
+            by_file.setdefault((hole.kind, hole.where if hole.kind in _OF_FILES else ""), []).append(hole)
         for (kind, file), holes in by_file.items():
             first = holes[0]
             what = item.named(first.leaf) if first.leaf else item.name or "the step"
@@ -97,7 +102,7 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
                 found=kind,
                 severity="info" if kind in _INFORMS else "error",
                 evidence=shown([f"{item.named(hole.leaf)}: {hole.what}" for hole in holes]) if len(holes) > 1 else (),
-                help=_HELP.get(kind, "restore another step, or bring the file back"),
+                help=_HELP.get(kind, f"restore another step{others}, or bring the file back"),
                 details={"leaves": leaves},
             )
 

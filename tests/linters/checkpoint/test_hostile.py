@@ -407,13 +407,6 @@ def test_an_index_that_leads_out(saved: Path, prefix: str, kind: str) -> None:
     assert f'the index leads out of the checkpoint: "{prefix}' in refused(saved)
 
 
-@pytest.mark.parametrize("damage", [b"", b"\0" * 100, b"\x0c\xdb\x3a\x2a" + b"\xff" * 200])
-def test_a_manifest_that_is_damaged(saved: Path, damage: bytes) -> None:
-    pytest.importorskip("tensorstore")
-    (saved / "manifest.ocdbt").write_bytes(damage)
-    assert "step/manifest.ocdbt: is a damaged manifest" in refused(saved)
-
-
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable to root")
 @pytest.mark.parametrize("name", ["a", "_METADATA"])
 def test_what_cannot_be_read(saved: Path, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from .options import cache_dir_option, output_option
 if TYPE_CHECKING:
     from ..pipeline.record.history import Listed
 
+NAMED = 20
+"""Names of metrics that a refusal tells."""
 LAST = 40
 """Records that are listed as text."""
 name_option = click.option("--name", metavar="PATTERN", help="Only records whose name matches, such as 'dense-*'.")
@@ -96,11 +99,17 @@ def compare(records: tuple[str, ...], form: str, cache_dir: str | None, output: 
 def plot(metrics: tuple[str, ...], name: str | None, db: str | None, cache_dir: str | None, output: str | None) -> None:
     """One HTML page that loads nothing: a curve for each metric over the records; of times the percentiles beside the
     mean."""
-    from ..report.history_html import history_html
-    from ..report.printable import plural
+    from ...linters.cut import in_a_line
+    from ..report.history_html import fitting, history_html, metric_names
+    from ..report.printable import one_line, plural
     from .output import folded, write
 
+    if output is None and sys.stdout.isatty():
+        raise click.UsageError("a page is nothing to read at a terminal: name a file with --output")
     found = _history(cache_dir, db, name)
+    if metrics and found.rows and not fitting(found.rows, metrics):
+        named = in_a_line(map(one_line, metric_names(found.rows)), NAMED) or "none"
+        raise click.UsageError(f"no metric is called {' or '.join(metrics)}: there are {named}")
     write(history_html(found.rows, metrics), output)
     if output:
         click.echo(folded(f"{output}: {plural(len(found.rows), 'record')}"), err=True)

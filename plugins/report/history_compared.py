@@ -8,10 +8,12 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
+from ...contracts.record import flat
 from ..pipeline.record.history import Compared
 from .columns import Columns
 from .printable import one_line, plural
 from .record_text import SHOWN, number, short, values
+from .sections import folded
 from .text import to_text
 from .wrap import sentences
 
@@ -24,18 +26,22 @@ _NAMES = 3
 def compared(found: Compared, width: int, color: bool = False) -> str:
     """Which record has which number; the keys that differ; the figures, with how much each differs from the first."""
     names = [record.name for record in found.records]
-    config = [(key, values(each)) for key, each in found.config if not (key == "name" and list(each) == names)]
+    differing = [(key, each) for key, each in found.config if not (key == "name" and list(each) == names)]
+    sections = folded(differing, [flat(record.config) for record in found.records])
+    config = [(key, values(each)) for key, each in sections]
     legend = Columns()
-    for heading in ("", "record", "made (UTC)"):
+    ran = any(each is not None for each in found.steps)
+    for heading in ("", "record", "made (UTC)", *(("steps",) * ran)):
         legend.add_column(heading, no_wrap=True)
     legend.add_column("name", overflow="fold")
     for count, record in enumerate(found.records, 1):
         made = record.created[:16].replace("T", " ")
-        legend.add_row(str(count), short(record.digest), made, one_line(record.name))
+        steps = (found.steps[count - 1] or "-",) * ran
+        legend.add_row(str(count), short(record.digest), made, *steps, one_line(record.name))
     parts: list[RenderableType] = ["", legend, *_configured(config[:SHOWN], len(names), width), *_left(len(config))]
     parts += [*_figures(found.figures[:SHOWN], len(names), width), *_left(len(found.figures))]
-    first = f"{plural(len(names), 'record')}: {plural(len(config), 'key')} of the configuration "
-    first += f"differ{'s' * (len(config) == 1)}"
+    first = f"{plural(len(names), 'record')}: {plural(len(differing), 'key')} of the configuration "
+    first += f"differ{'s' * (len(differing) == 1)}"
     if found.figures:
         first += "; of figures the change from record 1 stands beside"
     return to_text(parts, width, color, Text(sentences(f"{first}.", width), no_wrap=True))

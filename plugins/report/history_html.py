@@ -11,6 +11,7 @@ from itertools import groupby
 
 from ...contracts.record import Metric
 from ..pipeline.record.index import Row
+from ..pipeline.record.measured import measured
 from .history_text import TIME
 from .page import page, text
 from .printable import plural
@@ -48,7 +49,7 @@ def history_html(rows: Sequence[Row], patterns: Sequence[str] = ()) -> str:
     for name in dict.fromkeys(row.name for row in rows):
         named = [row for row in rows if row.name == name]
         mine = named[-POINTS:]
-        metrics = [each for each in dict.fromkeys(m for row in mine for m in row.metrics) if _chosen(each, patterns)]
+        metrics = [each for each in metric_names(mine) if _chosen(each, patterns)]
         shown = metrics[:left]
         left -= len(shown)
         drawn = drawn or bool(metrics)
@@ -61,6 +62,16 @@ def history_html(rows: Sequence[Row], patterns: Sequence[str] = ()) -> str:
         parts.append(f"<p class=dim>no record has a metric{' that --metric names' if patterns else ''}</p>")
     parts += _table(rows)
     return page(title, _STYLE, parts)
+
+
+def metric_names(rows: Sequence[Row]) -> list[str]:
+    """Every metric that a record has, in the order in which they come."""
+    return list(dict.fromkeys(name for row in rows for name in measured(row.metrics)))
+
+
+def fitting(rows: Sequence[Row], patterns: Sequence[str]) -> bool:
+    """Whether any metric is chosen."""
+    return any(_chosen(name, patterns) for name in metric_names(rows))
 
 
 def _of(shown: int, count: int) -> str:

@@ -27,7 +27,7 @@ def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
         return to_text([], width, color, Text(_none(found)))
     wide, narrow = width >= WIDE, width < NARROW
     times = ("mean", "p50", "p90", "p99") if wide else ("mean", "p50", "p99")
-    hidden = () if wide else (*(("made",) if narrow else ()), "kind", "targets", "rules", "p90")
+    hidden = () if wide else (*(("made",) if narrow else ()), "kind", "targets", "p90")
     table = Columns()
     for heading in ("record", *(() if narrow else ("made (UTC)",)), *(("kind",) if wide else ())):
         table.add_column(heading, no_wrap=True)
@@ -44,7 +44,7 @@ def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
             *(() if narrow else (row.created.replace("T", " ")[: 16 if wide else 10],)),
             *((row.kind,) if wide else ()),
             one_line(row.name),
-            row.verdict or "-",
+            row.verdict or "-" if wide else _verdict(row),
             *((one_line(", ".join(row.targets)) or "-", ", ".join(row.findings) or "-") if wide else ()),
             number(loss.last) if loss is not None else "-",
             *(_figure(time, each) for each in times),
@@ -55,6 +55,13 @@ def listed(found: Listed, last: int, width: int, color: bool = False) -> str:
     if hidden:
         told += f"; not shown below {WIDE} columns: {', '.join(hidden)} (--format json has them)"
     return to_text(["", table], width, color, Text(told))
+
+
+def _verdict(row: Row) -> str:
+    """The verdict, and the first rule on records that it breaks, where there is no column for them."""
+    more = f" +{len(row.findings) - 1:,}" if len(row.findings) > 1 else ""
+    broken = f"{row.findings[0]}{more}" if row.findings else ""
+    return ", ".join(filter(None, (row.verdict, broken))) or "-"
 
 
 def times(metric: Metric) -> str:

@@ -12,9 +12,11 @@ from rich.text import Text
 from ...contracts.model import format_bytes
 from ...contracts.record import Metric, Record, canonical, digest_in
 from ...linters.cut import in_a_line
-from ..pipeline.record.diff import FIGURES, RecordDiff
+from ..pipeline.record.diff import FIGURES, RecordDiff, steps_of
+from ..pipeline.record.measured import measured
 from .columns import Columns
 from .printable import many_lines, one_line, plural
+from .sections import folded
 from .text import to_text
 from .wrap import sentences
 
@@ -36,7 +38,7 @@ def shown(record: Record, path: str, width: int, color: bool = False) -> str:
         table.add_row(label, Text(value))
     parts: list[RenderableType] = ["", table]
     if record.metrics:
-        parts += ["", metrics_table(record.metrics)]
+        parts += ["", metrics_table(measured(record.metrics))]
     if record.conclusion:
         parts += ["", Text("Conclusion", style="bold"), Text(many_lines(record.conclusion))]
     return to_text(parts, width, color, Text(sentences(first, width), no_wrap=True))
@@ -44,17 +46,24 @@ def shown(record: Record, path: str, width: int, color: bool = False) -> str:
 
 def compared(diff: RecordDiff, width: int, color: bool = False) -> str:
     """The verdict, then a table of the differences in order."""
-    a, b = (_named(path, name) for path, name in zip((diff.a, diff.b), diff.names, strict=True))
+    a, b = (
+        _named(path, name) for path, name in zip((diff.a, diff.b), (each.name for each in diff.records), strict=True)
+    )
     first = sentences(f"{a} and {b}: {diff.verdict}.", width)
+    changed = any(each.change is not None for each in diff.differences)
     table = Columns()
     for heading in ("kind", "what", "before", "after"):
         table.add_column(heading, overflow="fold")
-    for each in diff.differences[:SHOWN]:
-        before, after = values((each.before, each.after), each.kind)
-        change = "" if each.change is None else f" ({100 * each.change:+.2f} %)"
-        table.add_row(each.kind, one_line(each.what), before, f"{after}{change}")
+    if changed:
+        table.add_column("change", justify="right", no_wrap=True)
+    shown = folded([(each.what, (each.before, each.after)) for each in diff.of("config")], diff.configs)
+    rows = [("config", what, found, None) for what, found in shown]
+    rows += [(each.kind, each.what, (each.before, each.after), each.change) for each in diff.but("config")]
+    for kind, what, found, change in rows[:SHOWN]:
+        told = ("" if change is None else f"{100 * change:+.2f} %",) * changed
+        table.add_row(kind, one_line(what), *values(found, kind), *told)
     parts: list[RenderableType] = ["", table] if diff.differences else []
-    left = len(diff.differences) - SHOWN
+    left = len(rows) - SHOWN
     parts += [Text(f"and {left:,} more: --format json has all", style="dim")] if left > 0 else []
     return to_text(parts, width, color, Text(first, no_wrap=True))
 
@@ -137,6 +146,9 @@ def _rows(record: Record, path: str) -> Iterator[tuple[str, str]]:
     yield from _each("devices", (_device(each) for each in record.devices))
     yield from _each("programs", (_program(each) for each in record.programs))
     held = (f"{c.folder}: {plural(c.files, 'file')}, root {short(c.root)}" for c in record.checkpoints)
+    steps = steps_of(record)
+    if steps is not None:
+        yield "steps", steps
     yield from _each("checkpoints", held)
     yield from _each("data", (f"{each.manifest}: root {short(each.root)}" for each in record.data))
     size = format_bytes(sum(file.bytes for file in record.files))

@@ -1,7 +1,8 @@
 """A record of an experiment has no metrics.
 
 ## What it does
-Looks for one number that was measured, in records of training runs and those made by `record create`.
+Looks for one number that was measured, in records of training runs and those made by `record create`. Where a
+conclusion rests on nothing, that is `EXP606` alone.
 
 ## Why is this bad?
 A run without numbers cannot be compared with the next one; months later nobody knows how it went.
@@ -32,6 +33,8 @@ from ..evidence import RecordEvidence
 def check(evidence: RecordEvidence) -> Iterable[Finding]:
     record = evidence.record
     if record is None or record.kind == "verify" or record.metrics:
+        return
+    if record.conclusion and not record.verdicts:  # EXP606 says it, and what follows from it
         return
     yield evidence.finding(
         RULE,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
-from ....contracts.record import Metric, Record, VerdictState, canonical, flat
+from ....contracts.observations import numbered
+from ....contracts.record import FileDigest, Metric, Record, VerdictState, canonical, flat, sha256
+from .measured import TAKEN_UP, measured
 
 KINDS = (
     "config",
+    "steps",
     "program",
     "source",
     "data",
@@ -22,8 +26,8 @@ KINDS = (
     "metric",
     "other",
 )
-"""In the order of likely effect: what was asked for, what it was compiled to, which code, which data, what it ran on;
-then what came out."""
+"""In the order of likely effect: what was asked for, which steps of it a run went over, what it was compiled to,
+which code, which data, what it ran on; then what came out."""
 FIGURES = ("last", "mean", "p50", "p90", "p99")
 _FIRST = ("python", "jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda12-pjrt", "flax", "optax", "grain")
 _TOP = ("contract", "name", "deviations", "targets")
@@ -54,17 +58,30 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class RecordDiff:
-    """Two records by their files and names, and their differences in order."""
+    """Two records and their files, and their differences in order."""
 
     a: str
     b: str
-    names: tuple[str, str]
+    records: tuple[Record, Record]
     differences: tuple[Difference, ...]
 
     @property
     def causes(self) -> tuple[Difference, ...]:
         """Those that are not results."""
         return tuple(each for each in self.differences if each.kind not in ("verdict", "metric", "other"))
+
+    @property
+    def configs(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Every value of both configurations by its key."""
+        return (flat(self.records[0].config), flat(self.records[1].config))
+
+    def of(self, kind: str) -> list[Difference]:
+        """The differences of one kind."""
+        return [each for each in self.differences if each.kind == kind]
+
+    def but(self, kind: str) -> list[Difference]:
+        """Those of all others."""
+        return [each for each in self.differences if each.kind != kind]
 
     @property
     def verdict(self) -> str:
@@ -90,7 +107,7 @@ def record_diff(a: str, b: str, one: Record, other: Record) -> RecordDiff:
     """All that differs between two records, ordered."""
     found = [each for kind in (_config, _run, _environment, _results) for each in kind(one, other)]
     order = {kind: number for number, kind in enumerate(KINDS)}
-    return RecordDiff(a, b, (one.name, other.name), tuple(sorted(found, key=lambda each: order[each.kind])))
+    return RecordDiff(a, b, (one, other), tuple(sorted(found, key=lambda each: order[each.kind])))
 
 
 def _config(one: Record, other: Record) -> Iterator[Difference]:
@@ -128,6 +145,8 @@ def _run(one: Record, other: Record) -> Iterator[Difference]:
         _named((f"{p.step} on {p.target}{f' ({p.level})' if p.level else ''}", p.sha256) for p in each.programs)
         for each in (one, other)
     ]
+    steps = [steps_of(each) for each in (one, other)]
+    yield from _between("steps", *({"of the run": each} if each is not None else {} for each in steps))
     yield from _between("program", *programs)
     for name in ("commit", "dirty", "dirty_digest", "undigested"):
         before, after = getattr(one.source, name), getattr(other.source, name)
@@ -145,11 +164,22 @@ def _other_files(record: Record) -> dict[str, str]:
     folders += [f"{each.capture}/" for each in record.programs if each.capture is not None]
     known = {record.contract.path} | {each.manifest for each in record.data}
     known |= {each.source for each in record.metrics.values() if each.source is not None}
+    known |= {file.path for files in _observed(record).values() for file in files}
     return {
         file.path: file.sha256
         for file in record.files
         if file.path not in known and not file.path.startswith(tuple(folders))
     }
+
+
+def _observed(record: Record) -> dict[str, list[FileDigest]]:
+    """The files of each folder in which a run left observations."""
+    folders = {PurePosixPath(file.path).parent.as_posix(): list[FileDigest]() for file in record.files if file.grows}
+    for file in record.files:
+        path = PurePosixPath(file.path)
+        if path.parent.as_posix() in folders and (file.grows or numbered(path.name) is not None):
+            folders[path.parent.as_posix()].append(file)
+    return folders
 
 
 def _environment(one: Record, other: Record) -> Iterator[Difference]:
@@ -176,14 +206,25 @@ def _results(one: Record, other: Record) -> Iterator[Difference]:
     for what in (_verdict, _findings):
         verdicts = [_named(map(what, each.verdicts)) for each in (one, other)]
         yield from _between("verdict", *verdicts)
-    metrics = [[pair for name, metric in each.metrics.items() for pair in told(name, metric)] for each in (one, other)]
+    metrics = [[pair for name, m in measured(each.metrics).items() for pair in told(name, m)] for each in (one, other)]
     yield from _between("metric", *map(dict, metrics))
-    both = [name for name in one.metrics if name in other.metrics]
+    both = [name for name in measured(one.metrics) if name in other.metrics]
     for figure in ("count", "not_finite"):
         what = {"count": "values", "not_finite": "not finite"}[figure]
         counts = [{f"{name} {what}": getattr(each.metrics[name], figure) for name in both} for each in (one, other)]
         yield from _between("metric", *counts)
     yield from _between("other", *map(_others, (one, other)))
+
+
+def steps_of(record: Record) -> str | None:
+    """`1 to 20`: the steps of a training run; earlier versions wrote what they were taken up behind as a metric."""
+    if record.steps is not None:
+        return f"{record.steps.first:,} to {record.steps.last:,}"
+    loss, taken = record.metrics.get("loss"), record.metrics.get(TAKEN_UP)
+    if record.kind != "train" or loss is None:
+        return None
+    before = int(taken.last or 0) if taken is not None else 0
+    return f"{before + 1:,} to {before + loss.count:,}"
 
 
 def _verdict(verdict: VerdictState) -> tuple[str, str]:
@@ -196,8 +237,12 @@ def _findings(verdict: VerdictState) -> tuple[str, str | None]:
 
 def _others(record: Record) -> dict[str, str | None]:
     author = record.author
+    seen: dict[str, str | None] = {
+        f"observations {folder}": f"{len(files):,} files, {sha256(' '.join(each.sha256 for each in files))[:12]}"
+        for folder, files in _observed(record).items()
+    }
     address = f" <{author.email}>" if author is not None and author.email else ""
-    return {
+    return seen | {
         "contract": record.contract.path,
         "kind": record.kind,
         "tool": record.tool,

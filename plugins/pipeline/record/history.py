@@ -16,8 +16,9 @@ from ....contracts.record_file import parse_record
 from ....linters.record.evidence import RecordEvidence
 from ....linters.record.judge import judge_record
 from ....runtime.cache_places import cache_places
-from .diff import FIGURES, alike, said, told
+from .diff import FIGURES, alike, said, steps_of, told
 from .index import History, Row, Unusable, row_of
+from .measured import measured
 from .place import RECORDS, find, listed, no_files, read_record, record_data, shown_path
 
 DATABASE = "history.sqlite"
@@ -45,10 +46,16 @@ class Compared:
     config: tuple[tuple[str, tuple[Any, ...]], ...]
     figures: tuple[tuple[str, tuple[float | None, ...]], ...]
 
+    @property
+    def steps(self) -> tuple[str | None, ...]:
+        """Those that each run went over."""
+        return tuple(map(steps_of, self.records))
+
     def as_json(self) -> dict[str, Any]:
         return {
             "schema_version": 1,
             "records": [record.digest for record in self.records],
+            "steps": list(self.steps),
             "config": [{"key": key, "values": list(values)} for key, values in self.config],
             "metrics": [{"name": name, "values": list(values)} for name, values in self.figures],
         }
@@ -129,7 +136,7 @@ def compare(named: Sequence[str], cache_dir: str | os.PathLike[str] | None = Non
     configs = said(*(record.config for record in records))
     keys = [key for key in dict.fromkeys(key for each in configs for key in each)]
     differing = [(key, tuple(each.get(key) for each in configs)) for key in keys]
-    figures = [dict(pair for name, metric in each.metrics.items() for pair in told(name, metric)) for each in records]
+    figures = [dict(pair for name, m in measured(each.metrics).items() for pair in told(name, m)) for each in records]
     names = sorted({name for each in figures for name in each}, key=_order)
     return Compared(
         records,

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ....contracts.record import Metric, StepRange
+from .measured import TAKEN_UP
 from .metrics import columns
 
 SECONDS = "seconds"
-TAKEN_UP = "taken_up"
 
 
 class Timed:

@@ -98,6 +98,7 @@ def _taken(record: Record, recomputed: Recomputed) -> tuple[str, ...]:
         taken.insert(0, f"source (commit {short(record.source.commit)}{', dirty' if record.source.dirty else ''})")
     own = [name for name, each in record.metrics.items() if each.source is None]
     taken += [f"{len(own):,} metric{'s' * (len(own) != 1)} that the command measured"] if own else []
+    taken += ["steps of the run"] if record.steps is not None else []
     taken += ["verdict of the command"] if any(each.source is None for each in record.verdicts) else []
     taken += ["kind, effort and flags of devices"] if record.kind == "verify" else []
     if record.kind == "train" and any(each.target not in recomputed.flags for each in record.devices):

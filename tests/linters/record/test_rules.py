@@ -120,7 +120,7 @@ CASES: list[tuple[str, Change, str, Change]] = [
         {"source": SourceState(commit="1" * 40, dirty=True, dirty_digest="1" * 64)},
     ),
     (
-        "EXP606 EXP604",
+        "EXP606",
         {"metrics": {}, "conclusion": "faster"},
         "neither a metric nor a verdict",
         {"conclusion": "faster", "verdicts": [PASSED]},

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,7 +20,7 @@ def test_all_records_are_listed_with_percentiles_and_the_rules_they_break(cli: R
     found = rows(cli("history", "list", "--format", "json"))
     assert [each["name"] for each in found].count("small") == 2 and len(found) == 3
     (odd,) = (each for each in found if each["name"] != "small")
-    assert {"EXP604", "EXP606", "EXP607", "EXP608"} == set(odd["findings"])
+    assert {"EXP606", "EXP607", "EXP608"} == set(odd["findings"])
     (low,) = (each["metrics"]["seconds"] for each in found if each["metrics"].get("loss", {}).get("last") == 1.5)
     seen = [low[name] for name in ("mean", "p50", "p90", "p99")]
     assert seen == pytest.approx([5.05, 5.0, 9.0, 9.9])
@@ -28,7 +32,9 @@ def test_all_records_are_listed_with_percentiles_and_the_rules_they_break(cli: R
         headings = next(line for line in said.splitlines() if line.startswith("record "))
         assert all(f" {name}" in headings for name in ("loss", "mean", "p50", "p99")), said
         assert "…" not in said, said
-        hidden = {"made", "kind", "targets", "rules", "p90"} - set(headings.split())
+        row = next(line for line in said.splitlines() if line.startswith(odd["digest"][:12]))
+        assert "EXP606" in row, said
+        hidden = {"made", "kind", "targets", "p90"} - set(headings.split())
         listed = " ".join(said.split("\n\n")[0].split()).partition("columns: ")[2].partition(" (")[0]
         assert set(listed.split(", ")) - {""} == hidden, said
     assert len(rows(cli("history", "list", "--name", "sma*", "--format", "json"))) == 2
@@ -97,3 +103,25 @@ def test_the_page_loads_nothing_and_escapes(cli: Run, recorded: Path) -> None:
     for name in ("mean", "p50", "p90", "p99"):
         assert f">{name}" in text and text.count(f"<title>{name} ") == 2
     assert "<h3>loss</h3>" in text and "<h3>loss</h3>" not in cli("history", "plot", "--metric", "sec*").stdout
+
+
+def test_metrics_that_no_record_has_make_no_page(cli: Run, recorded: Path) -> None:
+    done = cli("history", "plot", "--metric", "nix*", "--output", "none.html")
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2 and "no metric is called nix*: there are" in said and "loss, seconds" in said
+    assert not (recorded / "none.html").exists() and done.stdout == ""
+    done = cli("history", "plot", "--metric", "nix*", "--metric", "los*", "--output", "one.html")
+    assert done.returncode == 0 and (recorded / "one.html").exists()
+
+
+def test_no_page_is_poured_on_a_terminal(recorded: Path) -> None:
+    for more, said in (((), "name a file with --output"), (("--output", "h.html"), "h.html: 3 records")):
+        here, there = os.openpty()
+        command = [sys.executable, "-m", "contract_lint", "history", "plot", *more]
+        done = subprocess.run(command, cwd=recorded, stdout=there, stderr=subprocess.PIPE, text=True)
+        os.set_blocking(here, False)
+        with suppress(BlockingIOError):
+            assert os.read(here, 1) == b"", "something was written to the terminal"
+        os.close(here)
+        os.close(there)
+        assert done.returncode == (0 if more else 2) and said in done.stderr

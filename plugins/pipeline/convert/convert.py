@@ -29,14 +29,15 @@ _INFORM = ("unstored", "unread")
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was written; `dropped` are arrays that rules left out, `empty` counts what a tree holds without an array,
-    `notes` are keys of what .safetensors files say of themselves."""
+    """What was written; `dropped` are arrays that rules left out, `others` what has no array, `empty` counts what a
+    tree holds without one, `notes` are keys of what .safetensors files say of themselves."""
 
     out: str
     layout: str
     arrays: int
     bytes: int
     dropped: tuple[str, ...]
+    others: tuple[str, ...]
     empty: int
     notes: tuple[str, ...] = ()
 
@@ -46,6 +47,7 @@ class Converted:
         parts = [f"{self.arrays:,} array{'s' * (self.arrays != 1)}, {self.bytes:,} B as {self.layout}"]
         parts += ["every bit as it was"]
         parts += [f"{len(self.dropped):,} left out by the mapping"] if self.dropped else []
+        parts += [f"left out what is no array ({in_a_line(self.others, _SHOWN)})"] if self.others else []
         parts += [f"{self.empty:,} empty node{'s' * (self.empty != 1)} left out"] if self.empty else []
         parts += [f"what the file says of itself left out ({in_a_line(self.notes, _SHOWN)})"] if self.notes else []
         return f"{self.out}: {', '.join(parts)}"
@@ -94,7 +96,7 @@ def convert(
         raise ContractLintError("is there already", Location(out), "name another place: nothing is replaced")
     rules = read_mapping(mapping, reverse=reverse) if mapping is not None else None
     found = _Source(source, step)
-    names = _names(found.checkpoint, rules)
+    names, others = _names(found.checkpoint, rules)
     leaves = {name: found.arrays[path] for path, name in names.names.items()}
     back = {name: path for path, name in names.names.items()}
     target = Path(out)
@@ -118,18 +120,23 @@ def convert(
         _removed(unfinished)
     empty = sum(leaf.kind == "empty" for leaf in found.checkpoint.leaves.values())
     notes = tuple(note for item in found.checkpoint.items for note in item.notes)
-    return Converted(out, "safetensors" if single else "zarr", len(leaves), found.bytes, names.dropped, empty, notes)
+    layout = "safetensors" if single else "zarr"
+    return Converted(out, layout, len(leaves), found.bytes, names.dropped, others, empty, notes)
 
 
-def _names(checkpoint: Checkpoint, rules: tuple[MappingRule, ...] | None) -> Mapped:
-    """The new name of each array. What is no array, and would be lost, must be left out by a rule."""
+def _names(checkpoint: Checkpoint, rules: tuple[MappingRule, ...] | None) -> tuple[Mapped, tuple[str, ...]]:
+    """The new name of each array, and what is none. Arrays that cannot be read here must be left out by a rule."""
     holes = [hole for item in checkpoint.items for hole in item.holes if hole.kind not in _INFORM]
     if holes or checkpoint.absent_items or checkpoint.step.state != "committed":
         said = f"is not whole: {holes[0].what}" if holes else "is not whole"
         help = f"see: contract-lint checkpoint check {checkpoint.path}"
         raise ContractLintError(said, Location(checkpoint.path), help)
     others = [path for path, leaf in checkpoint.leaves.items() if leaf.kind == "text"]
-    others += [name for item in checkpoint.items if item.layout is None for name in _without_arrays(checkpoint, item)]
+    unread: list[str] = []
+    for item in checkpoint.items:
+        if item.layout is None:
+            cannot = any(hole.kind == "unread" for hole in item.holes)
+            (unread if cannot else others).extend(_without_arrays(checkpoint, item))
     unknown = [path for path, leaf in checkpoint.arrays.items() if leaf.shape is None or leaf.dtype is None]
     if unknown:
         raise ContractLintError(
@@ -138,18 +145,20 @@ def _names(checkpoint: Checkpoint, rules: tuple[MappingRule, ...] | None) -> Map
     if [*checkpoint.arrays] == [""]:
         help = "save it in a tree, `{name: array}`"
         raise ContractLintError("is one array that has no name", Location(checkpoint.path), help)
-    names = mapped([*checkpoint.arrays, *others], rules, checkpoint.path, _only(checkpoint))
-    kept = [path for path in others if path in names.names]
+    names = mapped([*checkpoint.arrays, *unread], rules, checkpoint.path, _only(checkpoint), others)
+    kept = [path for path in unread if path in names.names]
     if kept:
         drops = [f'`{{ from: "{path}", drop: true }}`' for path in kept]
         help = (
             f"leave {'it' if len(kept) == 1 else 'them'} out by a mapping, {in_a_line(drops, _SHOWN)}, and keep what "
         )
         help += 'is behind with `{ from: "**", to: "**" }`'
-        raise ContractLintError(f"no array is in {in_a_line(kept, _SHOWN)}", Location(checkpoint.path), help)
+        raise ContractLintError(
+            f"no array that can be read is in {in_a_line(kept, _SHOWN)}", Location(checkpoint.path), help
+        )
     if not names.names:
         raise ContractLintError("there is no array to convert", Location(checkpoint.path))
-    return names
+    return names, tuple(others)
 
 
 def _only(checkpoint: Checkpoint) -> str:

@@ -11,14 +11,14 @@ stood for. The first rule that fits counts. Arrays are never transposed: `transp
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ....contracts.data_manifest import bad_name
 from ....contracts.errors import ContractLintError
 from ....contracts.finding import Location
-from ....contracts.suggest import did_you_mean
+from ....contracts.suggest import did_you_mean, nearest
 from ....contracts.yaml_nodes import Node, Source, Unreadable, decode, read_yaml
 from ....linters.cut import in_a_line
 
@@ -82,8 +82,15 @@ def read_mapping(path: str, *, reverse: bool = False) -> tuple[MappingRule, ...]
     return tuple(rule.turned() for rule in rules) if reverse else rules
 
 
-def mapped(paths: Iterable[str], rules: tuple[MappingRule, ...] | None, shown: str, item: str = "") -> Mapped:
-    """The name of every array. Without rules each keeps its own. `item`: what paths may be written without.
+def mapped(
+    paths: Collection[str],
+    rules: tuple[MappingRule, ...] | None,
+    shown: str,
+    item: str = "",
+    without: Iterable[str] = (),
+) -> Mapped:
+    """The name of every array. Without rules each keeps its own. `item`: what paths may be written without; `without`:
+    what has no array, and which rules may drop all the same.
 
     Raises ContractLintError for arrays that no rule names, for a rule that fits none, for two arrays of one name, for a
     name below another, and for one that leads out of the folder.
@@ -110,9 +117,11 @@ def mapped(paths: Iterable[str], rules: tuple[MappingRule, ...] | None, shown: s
         count = f"{len(unmapped):,} array{'s' * (len(unmapped) != 1)} no rule names: "
         help = "name them, or leave them out with `{ from: PATTERN, drop: true }`"
         raise ContractLintError(count + in_a_line(unmapped, _SHOWN), Location(shown), help)
+    used.update(rule for path in without for rule, _ in _fits(path, rules or (), item) if rule.to is None)
     for rule in rules or ():
         if rule not in used:
-            raise ContractLintError(f"no array of {shown} fits `{rule.source}`", rule.place, "take the rule out")
+            said = f"no array of {shown} fits `{rule.source}`"
+            raise ContractLintError(said, rule.place, _instead(rule, paths, item))
     _apart(names, shown)
     return Mapped(names, tuple(dropped))
 
@@ -124,6 +133,18 @@ def _fits(path: str, rules: tuple[MappingRule, ...], item: str) -> Iterator[tupl
         match = rule.name(path) or (rule.name(short) if short != path else None)
         if match is not None:
             yield rule, match
+
+
+def _instead(rule: MappingRule, paths: Collection[str], item: str) -> str:
+    """What to do about a rule that no array is left for."""
+    if any(True for path in paths for _ in _fits(path, (rule,), item)):
+        return "rules before it take all that it fits: put it before them"
+    known = {part for path in paths for part in path.split("/")}
+    near = [each if "*" in each or each in known else nearest(each, known) or each for each in rule.source.split("/")]
+    meant = replace(rule, source="/".join(near))
+    if any(True for path in paths for _ in _fits(path, (meant,), item)):
+        return f"did you mean `{meant.source}`?"
+    return "take the rule out"
 
 
 def _apart(names: Mapping[str, str], shown: str) -> None:

@@ -119,6 +119,12 @@ def test_a_mapping_names_every_array(cli: Run, tmp_path: Path) -> None:
     [
         ('- { from: "model/**", to: "p/**" }', "1 array no rule names: opt/mu"),
         ('- { from: "**", to: "p/**" }\n  - { from: "x", to: "y" }', "m.yaml:3:5: no array of a.safetensors fits `x`"),
+        ('- { from: "**", to: "p/**" }\n  - { from: "x", to: "y" }', "take the rule out"),
+        ('- { from: "**", to: "p/**" }\n  - { from: "opt/mu", to: "y" }', "rules before it take all that it fits"),
+        (
+            '- { from: "model/layer/*/q/w", to: "y/*" }\n  - { from: "**", drop: true }',
+            "did you mean `model/layers/*/q/w`?",
+        ),
         ('- { from: "model/*/*/q/w", to: "p/*" }\n', "m.yaml:2:5: `p/*` has other stars than"),
         ('- { from: "**/**", to: "**/../**" }', "which leads out of the folder"),
         (
@@ -215,10 +221,14 @@ def test_what_lies_beside_the_trees_of_an_item_is_named(cli: Run, tmp_path: Path
     (tmp_path / "step/rng/jax_random_key_metadata/metadata").write_text('{"typed": true}')
     assert cli("checkpoint", "convert", "a.safetensors", "step/rng/jax_random_key").returncode == 0
     done = cli("checkpoint", "convert", "step", "b.safetensors")
-    assert done.returncode == 2 and "no array is in rng/jax_random_key_metadata\n" in done.stderr, done.stderr
+    told = " ".join(done.stdout.split())
+    assert done.returncode == 0 and "left out what is no array (rng/jax_random_key_metadata)" in told, done.stderr
     (tmp_path / "m.yaml").write_text('rules: [{ from: "*/*_metadata", drop: true }, { from: "rng/**", to: "**" }]')
-    done = cli("checkpoint", "convert", "step", "b.safetensors", "--mapping", "m.yaml")
+    done = cli("checkpoint", "convert", "step", "c.safetensors", "--mapping", "m.yaml")
     assert done.returncode == 0 and "1 array" in done.stdout, done.stderr
+    (tmp_path / "m.yaml").write_text('rules: [{ from: "*/*_metadata", to: "x/*/*" }, { from: "rng/**", to: "**" }]')
+    done = cli("checkpoint", "convert", "step", "d.safetensors", "--mapping", "m.yaml")
+    assert done.returncode == 2 and "no array of step fits `*/*_metadata`" in done.stderr, done.stderr
 
 
 def test_one_array_without_a_name(cli: Run, tmp_path: Path) -> None:
@@ -243,9 +253,19 @@ def test_the_name_of_the_one_item_may_be_left_out_and_what_to_drop_is_told_whole
         (tmp_path / "step" / name / "metadata").write_text("{}")
     handlers = {name: "orbax.checkpoint.JsonCheckpointHandler" for name in ("data", "more")}
     (tmp_path / "step/_CHECKPOINT_METADATA").write_text(json.dumps({"item_handlers": handlers}))
-    done = cli("checkpoint", "convert", "step", "b.safetensors")
+    done = cli("checkpoint", "convert", "step", "c.safetensors")
+    told = " ".join(done.stdout.split())
+    assert done.returncode == 0 and "2 arrays" in told and "left out what is no array (data, more)" in told, done.stderr
+    (tmp_path / "m.yaml").write_text('rules: [{ from: "params/w", to: w }]')
+    done = cli("checkpoint", "convert", "step", "d.safetensors", "--mapping", "m.yaml")
+    assert done.returncode == 2 and "1 array no rule names: state/params/v\n" in done.stderr, done.stderr
+    # Arrays that nothing here reads are no such thing.
+    (tmp_path / "step/data/metadata").rename(tmp_path / "step/data/a.npz")
+    (tmp_path / "step/_CHECKPOINT_METADATA").write_text(json.dumps({"item_handlers": handlers | {"data": "my.Own"}}))
+    done = cli("checkpoint", "convert", "step", "d.safetensors")
     told = " ".join(done.stderr.split())
-    assert done.returncode == 2 and '{ from: "data", drop: true }' in told and '{ from: "more", drop: true }' in told
+    assert done.returncode == 2 and "no array that can be read is in data" in told, told
+    assert '{ from: "data", drop: true }' in told and "more" not in told
     for source in ("params/**", "state/params/**"):
         rules = f'- {{ from: "{source}", to: "params/**" }}\n  - {{ from: "*", drop: true }}\n'
         (tmp_path / "m.yaml").write_text(f"rules:\n  {rules}")

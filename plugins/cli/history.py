@@ -98,7 +98,7 @@ def compare(records: tuple[str, ...], form: str, cache_dir: str | None, output: 
 @output_option
 def plot(metrics: tuple[str, ...], name: str | None, db: str | None, cache_dir: str | None, output: str | None) -> None:
     """One HTML page that loads nothing: a curve for each metric over the records; of times the percentiles beside the
-    mean."""
+    mean. At a terminal --output names its file."""
     from ...linters.cut import in_a_line
     from ..report.history_html import fitting, history_html, metric_names
     from ..report.printable import one_line, plural

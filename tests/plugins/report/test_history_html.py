@@ -9,7 +9,7 @@ import pytest
 from contract_lint.contracts.record import summarised
 from contract_lint.plugins.pipeline.record.index import Row, row_of
 from contract_lint.plugins.report import history_html as page_module
-from contract_lint.plugins.report.history_html import history_html
+from contract_lint.plugins.report.history_html import fitting, history_html, metric_names
 
 from ...linters.record.small_record import small
 
@@ -69,3 +69,10 @@ def test_a_long_name_breaks() -> None:
     page = history_html(rows([1.0], name="m" * 300, record="n" * 400))
     for tag in ("h2", "h3"):
         assert re.search(rf"[\s,]{tag}[\s,][^}}]*overflow-wrap: anywhere", page), tag
+
+
+def test_behind_which_step_a_run_was_taken_up_is_no_curve() -> None:
+    old = rows([20.0], name="taken_up") + rows([3.0])
+    assert metric_names(old) == ["loss"] and not fitting(old, ["taken*"]) and fitting(old, ["lo*"])
+    page = history_html(old)
+    assert "<h3>loss</h3>" in page and "taken_up" not in page

@@ -84,14 +84,21 @@ class Reader:
             return []
         if isinstance(extends.value, list):
             return extends.value
-        self._broken(extends, "extends", "expected a list of paths")
+        help = f"write a list: `extends: [{extends.value}]`" if isinstance(extends.value, str) else None
+        self._broken(extends, "extends", "expected a list of paths", help)
         return []
 
-    def _broken(self, node: Node, key: str, message: str) -> None:
+    def _broken(self, node: Node, key: str, message: str, help: str | None = None) -> None:
+        self.complete = False
         found = None if isinstance(node.value, (dict, list)) else str(node.value)
         self.findings.append(
             BROKEN_EXTENDS.at(
-                node.location, message, key=key, expected="a list of paths, relative to this file", found=found
+                node.location,
+                message,
+                key=key,
+                expected="a list of paths, relative to this file",
+                found=found,
+                help=help,
             )
         )
 
@@ -116,7 +123,6 @@ class Reader:
             self._broken(entry, key, f"more than {MAX_FILES} files are extended")
         else:
             return self.read(source)
-        self.complete = False
         return None
 
     def _may_be_read(self, path: Path) -> bool:

@@ -58,6 +58,9 @@ class Summary:
     file_bytes: int
     parameters: str | None
     slots: dict[str, Covered]
+    slotless: bool
+    """Whether nothing is saved beside the parameters that looks like a slot of theirs, and nothing says that it need
+    not be."""
     matrix: Coverage
     unproven: tuple[str, ...]
     digests: str | None
@@ -82,6 +85,8 @@ class Summary:
             parts.append("slots " + ", ".join(map(_slot, self.slots.items())))
         elif self.parameters is None:
             parts.append("no parameters told from the rest")
+        elif self.slotless:
+            parts.append("no optimizer slots found")
         if self.observed is not None:
             files = f", {counted(self.observed.files, 'file')}" if self.observed.files else ""
             parts.append(f"observed: {counted(self.observed.lines, 'line')} of metrics{files}")
@@ -124,6 +129,7 @@ def summary_of(evidence: CheckpointEvidence) -> Summary:
         file_bytes=sum(checkpoint.files.values()),
         parameters=evidence.root,
         slots={row.name: Covered(len(row.of("covered")), len(row.cells), len(row.of("masked"))) for row in rows},
+        slotless=bool(evidence.parameters) and not evidence.slots and evidence.slots_key is None,
         matrix=evidence.coverage,
         unproven=tuple(said for kind, said in _EXCEPT.items() if kind in kinds),
         digests=evidence.digests.path if evidence.digests is not None else None,

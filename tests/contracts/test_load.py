@@ -120,9 +120,18 @@ def test_a_binding_without_a_value_gives_no_second_finding(tmp_path: Path) -> No
     assert [finding.code for finding in findings] == ["JIT008"]
 
 
-def test_absent_keys_of_a_missing_base_are_not_told(tmp_path: Path) -> None:
-    findings = load(tmp_path, "contract: 1\nextends: [gone.yaml]\nbatch: { axis: a }\n").findings
+@pytest.mark.parametrize("extends", ["[gone.yaml]", "base.yaml", "[t.contract.yaml]", "[3]"])
+def test_absent_keys_of_a_missing_base_are_not_told(tmp_path: Path, extends: str) -> None:
+    (tmp_path / "base.yaml").write_text("name: a\n")
+    findings = load(tmp_path, f"contract: 1\nextends: {extends}\nbatch: {{ axis: a }}\n").findings
     assert [finding.code for finding in findings] == ["JIT006", "JIT002"]
+    assert findings[0].help == ("write a list: `extends: [base.yaml]`" if extends == "base.yaml" else None)
+
+
+def test_absent_keys_of_a_base_that_is_there_are(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("name: a\n")
+    findings = load(tmp_path, "contract: 1\nextends: [base.yaml]\n").findings
+    assert [(finding.code, finding.subject) for finding in findings] == [("JIT004", "step")]
 
 
 def test_unreadable_text_is_a_finding_or_an_error(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from contract_lint.contracts.load import load_contract
 from contract_lint.linters.checkpoint.evidence import CheckpointEvidence
 from contract_lint.linters.checkpoint.facts import Leaf
 from contract_lint.linters.checkpoint.read import read_checkpoint
@@ -54,3 +55,16 @@ def test_what_is_not_looked_at_is_no_part_of_complete(made: Path, tmp_path: Path
     (folder / "commit_success.txt").touch()
     (folder / "mine/a.npz").write_bytes(b"x")
     assert summary(folder).said.startswith("complete but for arrays that are not looked at, contents unverified; 0 ")
+
+
+def test_a_state_without_slots_is_told_as_such(made: Path) -> None:
+    assert summary(made / "weights").said.endswith("; no optimizer slots found")
+    assert "no optimizer slots" not in summary(made / "run").said
+
+
+@pytest.mark.parametrize("section", ["optimizer: { name: sgd }\ncheckpoint: {}", "checkpoint: { slots: {} }"])
+def test_a_contract_that_wants_no_slots_misses_none(made: Path, tmp_path: Path, section: str) -> None:
+    path = tmp_path / "c.contract.yaml"
+    path.write_text(f'contract: 1\nname: c\nstep: {{ train: {{ entry: "m:b" }} }}\n{section}\n')
+    loaded = load_contract(path).readable()
+    assert "slots" not in summary_of(CheckpointEvidence(read_checkpoint(made / "weights"), loaded)).said

@@ -30,6 +30,7 @@ def main(request: TrainRequest) -> int:
     from ..build import make_mesh
     from ..request import MeshRequest, StepFailure
     from . import build
+    from .alone import Taken
     from .data import ENTROPY
     from .lowered import lowered_digest
     from .not_written import NotWritten
@@ -51,6 +52,8 @@ def main(request: TrainRequest) -> int:
         run = train(step, request.steps, show, checkpoints, every, observer)
     except NotWritten as error:
         return _failed(error, "when that is mended, the same command goes on behind the last committed step")
+    except Taken as error:
+        return _failed(error, "wait for it to end, or name another folder with --checkpoints")
     except (StepFailure, ValueError, TypeError, OSError, ImportError) as error:
         return _failed(error)
     if len(run.losses):
@@ -83,8 +86,10 @@ def _kept(step: Any, request: TrainRequest) -> tuple[Any, Any]:
     kept = request.kept
     if kept is None:
         return None, None
+    from .alone import alone_in
     from .checkpoint import Checkpoints
 
+    alone_in(kept.folder)
     checkpoints = Checkpoints(step, kept.folder, kept.contract, kept.last, kept.keep)
     if kept.observations is None:
         return checkpoints, None

@@ -76,7 +76,8 @@ def command(
             program = rows.rows[-1].get("program")
             over = rows.steps()
             told = record_training(seen, target, metrics, where, program=program, steps=over, checkpoints=checkpoints)
-            note(told)
+            for line in told:
+                note(line)
     except BaseException as error:
         if rows.rows or not isinstance(error, ContractLintError):
             told = () if isinstance(error, ContractLintError) else (_left(checkpoints),)  # the error says it itself

@@ -24,6 +24,8 @@ from .place import short, shown_path
 from .source_state import git_author, source_state
 from .verify import judged_new
 
+OUTSIDE = "the checkpoint lies outside the project and is not bound to the record"
+
 
 @dataclass
 class Seen:
@@ -68,7 +70,10 @@ def record_verdict(report: Report, seen: Seen, where: Where) -> str | None:
     if seen.loaded is None or not seen.captures:
         return None
     verdicts = [verdict_of(report)]
-    return _said(seen.loaded, seen.source, "verify", where, seen.captures, metrics=figures(report), verdicts=verdicts)
+    (said,) = _said(
+        seen.loaded, seen.source, "verify", where, seen.captures, metrics=figures(report), verdicts=verdicts
+    )
+    return said
 
 
 def record_training(
@@ -80,11 +85,12 @@ def record_training(
     program: str | None = None,
     steps: StepRange | None = None,
     checkpoints: str | None = None,
-) -> str:
-    """Write the record of a training run; what to say of it.
+) -> list[str]:
+    """Write the record of a training run; the lines to say of it.
 
     `program`: the digest of the step that was lowered. `steps`: those of the run. `checkpoints`: the folder that was
-    saved to; its newest step, and what was observed in `steps`, is bound where it lies in the project.
+    saved to; its newest step, and what was observed in `steps`, is bound where it lies in the project; a second
+    line says that it does not.
     """
     contract = run.loaded.contract
     target = target or (contract.targets[0].target if contract is not None and contract.targets else "")
@@ -126,7 +132,7 @@ def _said(
     lowered: Mapping[tuple[str, str], str] | None = None,
     steps: StepRange | None = None,
     checkpoints: str | None = None,
-) -> str:
+) -> list[str]:
     try:
         file = Path(os.path.abspath(loaded.document.source.path))
         if load_contract(file).digest != loaded.digest:
@@ -139,7 +145,8 @@ def _said(
         data = bound.promised(loaded)
         saved = []
         folder = Path(checkpoints).resolve() if checkpoints is not None else None
-        if folder is not None and folder.is_relative_to(root):
+        outside = folder is not None and not folder.is_relative_to(root)
+        if folder is not None and not outside:
             saved.append(bound.checkpoint(str(folder)))
             section = loaded.contract.checkpoint if loaded.contract is not None else None
             if steps is not None and section is not None and section.observations is not None:
@@ -165,7 +172,7 @@ def _said(
         )
         kept = written(record, root, None, where.cache_dir, lambda _: None)
     except (ContractLintError, OSError) as error:
-        return f"no record was written: {str(error).splitlines()[0]}"
+        return [f"no record was written: {str(error).splitlines()[0]}"]
     found = [f"{each.code} {each.name}" for each in judged_new(kept, record)]
     judged = f" ({', '.join(found)})" if found else ""
-    return f"record {short(record.digest)} in {shown_path(kept.parent)}{judged}"
+    return [f"record {short(record.digest)} in {shown_path(kept.parent)}{judged}", *([OUTSIDE] if outside else [])]

@@ -39,7 +39,7 @@ def ran(project: Path, first: int, last: int) -> Path:
     for step in range(first, last + 1):
         for name in (batch_file(step), statistics_file(step)):
             (seen / name).write_bytes(name.encode())
-    told = record_training(
+    (told,) = record_training(
         start, None, {}, Where(), steps=StepRange(first=first, last=last), checkpoints=str(project / "run")
     )
     return find(told.split()[1])

@@ -43,15 +43,37 @@ def test_the_first_step_waits_for_the_compiler_and_has_no_time(monkeypatch: pyte
     assert found.metrics()["loss"].last == 0.0 and "seconds" not in run(monkeypatch, 100.0).metrics()
 
 
+def save(step: Path) -> None:
+    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+    step.mkdir(parents=True)
+    (step / "a.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
+
+
+@pytest.mark.parametrize(("checkpoints", "bound"), [("run", 1), ("in", 1), ("../out", 0), ("link", 0), (None, 0)])
+def test_a_checkpoint_outside_the_project_is_not_bound_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoints: str | None, bound: int
+) -> None:
+    project = tmp_path / "project"
+    save(project / "run/1")
+    save(tmp_path / "out/1")
+    (project / "link").symlink_to("../out")
+    (project / "in").symlink_to("run")
+    (project / "c.contract.yaml").write_text(CONTRACT)
+    monkeypatch.chdir(project)
+    first, *more = record_training(begun("c.contract.yaml"), None, {}, Where(), checkpoints=checkpoints)
+    (made,) = (project / ".contract-lint/records").iterdir()
+    assert first.startswith("record ") and len(json.loads(made.read_text())["predicate"]["checkpoints"]) == bound
+    said = "the checkpoint lies outside the project and is not bound to the record"
+    assert more == ([said] if checkpoints is not None and not bound else [])
+
+
 def test_a_run_leaves_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     metrics = run(monkeypatch, 0.0, 1.0).metrics()
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "c.contract.yaml").write_text(CONTRACT)
-    header = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
-    (tmp_path / "run/1").mkdir(parents=True)
-    (tmp_path / "run/1/a.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
-    said = record_training(begun("c.contract.yaml"), None, metrics, Where(), program="1" * 64, checkpoints="run")
+    save(tmp_path / "run/1")
+    (said,) = record_training(begun("c.contract.yaml"), None, metrics, Where(), program="1" * 64, checkpoints="run")
     (made,) = (tmp_path / ".contract-lint/records").iterdir()
     predicate = json.loads(made.read_text())["predicate"]
     assert (predicate["kind"], predicate["metrics"]["loss"]["last"]) == ("train", 2.0)
@@ -86,13 +108,13 @@ def test_the_source_is_that_of_the_beginning(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "other.py").write_text("x = 1\n")
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-q", "-m", "two")
-    assert record_training(seen, None, metrics, Where()).startswith("record ")
+    assert record_training(seen, None, metrics, Where())[0].startswith("record ")
     (made,) = (tmp_path / ".contract-lint/records").iterdir()
     assert json.loads(made.read_text())["predicate"]["source"] == {"commit": commit, "dirty": False}
     made.unlink()
     (tmp_path / "c.contract.yaml").write_text(CONTRACT + "# a comment says nothing\n")
-    assert record_training(seen, None, metrics, Where()).startswith("record ")
+    assert record_training(seen, None, metrics, Where())[0].startswith("record ")
     (tmp_path / "c.contract.yaml").write_text(CONTRACT.replace("seed: 1", "seed: 2"))
-    said = record_training(seen, None, metrics, Where())
+    (said,) = record_training(seen, None, metrics, Where())
     assert said.startswith("no record was written: c.contract.yaml: was changed while the command ran")
     assert len(list((tmp_path / ".contract-lint/records").iterdir())) == 1

@@ -10,6 +10,7 @@ from .manifest import Comparison
 
 KillPoint = Literal[
     "before the commit",
+    "before its last rename",
     "between items",
     "while it finalises",
     "at its first write",
@@ -18,6 +19,8 @@ KillPoint = Literal[
 ]
 OF_A_COMMIT: tuple[KillPoint, ...] = ("before the commit", "between items", "while it finalises")
 """What a save has that writes in the background, item by item, and renames the step into its place."""
+OF_RENAMES: tuple[KillPoint, ...] = ("before the commit", "before its last rename")
+"""The first and the last rename of entries of the folder itself."""
 OF_WRITES: tuple[KillPoint, ...] = ("at its first write", "before its last write", "at its last write")
 """What every save has whose writes are heard. `at`: the file is opened, and nothing is written."""
 BATCH, RNG, RATE = "batch", "rng", "learning_rate"
@@ -53,13 +56,16 @@ class SaveSeen(ResumeModel):
         several = self.files > 0 and self.files + self.folders > 1
         there: dict[KillPoint, bool] = {
             "before the commit": bool(self.commits),
+            "before its last rename": len(self.commits) > 1,
             "between items": self.items > 1,
             "while it finalises": self.background,
             "at its first write": self.files + self.folders > 0,
             "before its last write": several,
             "at its last write": several,
         }
-        order = (*OF_A_COMMIT, *OF_WRITES) if self.commits else (*OF_WRITES, *OF_A_COMMIT)
+        first, *others = OF_A_COMMIT
+        of_a_commit: tuple[KillPoint, ...] = (first, "before its last rename", *others)
+        order = (*of_a_commit, *OF_WRITES) if self.commits else (*OF_WRITES, *of_a_commit)
         return tuple(point for point in order if there[point])
 
 

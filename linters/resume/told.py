@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...contracts.resume import BATCH, OF_A_COMMIT, OF_WRITES, RATE, RNG, KillPoint, LegSeen, ResumeFacts
+from ...contracts.resume import BATCH, OF_A_COMMIT, OF_RENAMES, OF_WRITES, RATE, RNG, KillPoint, LegSeen, ResumeFacts
 from .evidence import words
 
 _WHERE: dict[KillPoint, str] = {
     "before the commit": "before the commit of {}",
+    "before its last rename": "before the last rename of {}",
     "between items": "between two items of {}",
     "while it finalises": "while {} was finalised in the background",
     "at its first write": "at the first write of {}",
@@ -35,7 +36,7 @@ def stopped(leg: LegSeen) -> str:
 
 def _file(leg: LegSeen) -> str:
     """What a leg was killed at, where that is of interest: a commit that renames no step renames what points to it."""
-    told = leg.killed in OF_WRITES or (leg.killed == "before the commit" and leg.killed_at != str(leg.begun))
+    told = leg.killed in OF_WRITES or (leg.killed in OF_RENAMES and leg.killed_at != str(leg.begun))
     return leg.killed_at if told else ""
 
 

@@ -238,8 +238,8 @@ class _Test:
         if request.kill is not None and leg.killed is None and leg.failed is None:
             self.notes.append(f"not killed {request.kill}: no save of step {request.begin:,} came to that")
         self.own, self.loss, self.torn = self.own or made.own, made.loss, leg.killed is not None
-        # A step that was not renamed into its place may look whole when it is not.
-        latest = _latest(place) if self.renames else None
+        # A step that was not renamed into its place may look whole when it is not; nor is one that renames lack.
+        latest = _latest(place) if self.renames and request.kill != "before its last rename" else None
         return leg.model_copy(update={"committed": None if latest is None else latest.number})
 
     def _ask(self, request: LegRequest) -> str | ChildFailure:

@@ -80,6 +80,8 @@ class Killer(Listener):
         behind = False
         if self._point == "before the commit":
             now = bool(seen.commits)
+        elif self._point == "before its last rename":
+            now = 1 < len(like.commits) <= len(seen.commits)
         elif self._point == "between items":
             now = event == "os.rename" and (seen.items > 1 or bool(seen.commits))
         elif self._point == "while it finalises":

@@ -64,6 +64,7 @@ class _Leg:
         self.hook = Hook(run, step, paths, request.child.steps[0].name, self._failed)
         self.listener = Listener(request.folder)
         self.saved: int | None = None
+        self.first = self.open = False
         self.compared: dict[str, Any] = {}
 
     def run(self) -> LegReport:
@@ -87,25 +88,38 @@ class _Leg:
                 break
             self.progress(f"{name}: step {done + 1}")
             values = self.hook.advance()
+            self._settle()
             done += 1
             seen = StepSeen(step=done, values=values, state=self.hook.state())
             self._say(seen=seen.model_dump())
+        self._settle()
         self._say(**self.compared)
         return LegReport(leg=leg_of(request), loss=loss, own=self.own)
 
     def _save(self, done: int) -> None:
-        """Save and wait, and be heard; or be killed on the way."""
-        request, listener = self.request, self.listener
-        if done == request.begin and request.kill is not None:
-            listener = Killer(request.folder, request.kill, request.like, self._killed)
+        """Begin to save, and be heard; or be killed on the way."""
+        request = self.request
+        killed = done == request.begin and request.kill is not None
+        if killed:
+            assert request.kill is not None
+            self.listener = Killer(request.folder, request.kill, request.like, self._killed)
             self._say(begun=done)
-        listener.arm()
+        self.listener.arm()
         self.hook.save()
-        listener.returned()
+        self.listener.returned()
+        self.first, self.saved, self.open = self.saved is None, done, True
+        if killed:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Wait for a save that was begun: behind the next step, as a loop does that saves in the background. What reads
+        the arrays too late saves those of another step."""
+        if not self.open:
+            return
         self.hook.wait()
-        listener.disarm()
-        self._say(saved=done, **({"save": listener.seen.model_dump()} if self.saved is None else {}))
-        self.saved = done
+        self.listener.disarm()
+        self._say(saved=self.saved, **({"save": self.listener.seen.model_dump()} if self.first else {}))
+        self.open = False
 
     def _failed(self, failed: Failed) -> None:
         error = failed.error.replace(f"{self.request.folder}{os.sep}", "")  # that is another folder each time

@@ -1,8 +1,8 @@
 """A run that was killed while it saved does not go on from the last committed step.
 
 ## What it does
-`checkpoint resume` kills the run before the commit of a save, between its items, and while it finalises in the
-background; where a save has no such points, at its first write, before its last, and at its last. Whatever was saved
+`checkpoint resume` kills the run before the commit of a save, before the last of several renames, between its items,
+and while it finalises in the background; where a save has no such points, at its first write, before its last, and at its last. Whatever was saved
 and waited for before must be taken up, and of the save that did not end nothing, unless it was committed.
 
 ## Why is this bad?

@@ -29,7 +29,7 @@ def train_step(state: dict[str, jax.Array], batch: jax.Array, rate: jax.Array) -
 class Run:
     """The hook. Faults: `anew` finds no step, `weights` forgets the momentum, `frozen` has a cursor that stands still
     behind a resume, `schedule` begins again. `empty`, `stale` and `partial` tell of no state, of that of the start, of
-    the weights alone; `silent` of nothing that a step sees."""
+    the weights alone; `silent` of nothing that a step sees. `late` saves once it is waited for."""
 
     def __init__(self, folder: str, fault: str | None, saver: str = "renamed") -> None:
         self.saver = SAVERS[saver]
@@ -61,11 +61,18 @@ class Run:
         return {} if self.fault == "silent" else {**metrics, "batch": rows, "learning_rate": rate}
 
     def save(self) -> None:
-        arrays = {name: np.asarray(value) for name, value in self.arrays.items()}
-        self.saver.save(self.folder, self.done, arrays, {"step": self.done, "cursor": self.cursor})
+        self.saving = self.done, self.cursor
+        if self.fault != "late":
+            self._write()
 
     def wait(self) -> None:
-        pass
+        if self.fault == "late":
+            self._write()
+
+    def _write(self) -> None:
+        step, cursor = self.saving
+        arrays = {name: np.asarray(value) for name, value in self.arrays.items()}
+        self.saver.save(self.folder, step, arrays, {"step": step, "cursor": cursor})
 
     def state(self) -> Any:
         arrays = self.first if self.fault == "stale" else self.arrays

@@ -105,6 +105,34 @@ class Pointed(Bare):
         return [int(latest.read_text())] if latest.exists() else []
 
 
+class Both(Pointed):
+    """Renamed, and then what points to it; what an earlier save left is no matter."""
+
+    def save(self, folder: Path, step: int, arrays: Mapping[str, Any], about: Mapping[str, int]) -> None:
+        shutil.rmtree(folder / str(step), ignore_errors=True)
+        Renamed.save(self, folder, step, arrays, about)
+        (folder / "latest.partial").write_text(str(step))
+        os.replace(folder / "latest.partial", folder / "latest")
+
+
+class Halves(Renamed):
+    """Two files that belong together, each renamed."""
+
+    def save(self, folder: Path, step: int, arrays: Mapping[str, Any], about: Mapping[str, int]) -> None:
+        parts = {"w": {"w": arrays["w"], **about}, "m": {"m": arrays["m"]}}
+        for name, part in parts.items():
+            np.savez(folder / f"{name}.partial.npz", **part)
+        for name in parts:
+            os.replace(folder / f"{name}.partial.npz", folder / f"{name}.npz")
+
+    def steps(self, folder: Path) -> list[int]:
+        return [int(np.load(folder / "w.npz")["step"])] if (folder / "m.npz").exists() else []
+
+    def load(self, folder: Path, step: int) -> Saved:
+        w, m = np.load(folder / "w.npz"), np.load(folder / "m.npz")
+        return {"w": w["w"], "m": m["m"]}, {"step": step, "cursor": int(w["cursor"])}
+
+
 class Flat(Bare):
     """One file for each step, right into its place."""
 
@@ -137,5 +165,6 @@ class Unheard(Renamed):
 
 
 SAVERS: dict[str, Renamed] = {
-    each.__name__.lower(): each() for each in (Renamed, Bare, Marked, Unread, Stuck, Lenient, Pointed, Flat, Unheard)
+    each.__name__.lower(): each()
+    for each in (Renamed, Bare, Marked, Unread, Stuck, Lenient, Pointed, Both, Halves, Flat, Unheard)
 }

@@ -31,6 +31,7 @@ def there(folder: Path) -> dict[str, bool]:
     [
         ("renamed", "before the commit", "2", {"2.partial/arrays.npz": True, "2.partial/about.json": True}),
         ("pointed", "before the commit", "latest", {"2/arrays.npz": True, "2/about.json": True}),
+        ("both", "before its last rename", "latest", {"2/arrays.npz": True, "2/about.json": True}),
         ("bare", "at its first write", "2/arrays.npz", {"2/arrays.npz": False}),
         ("bare", "before its last write", "2/about.json", {"2/arrays.npz": True}),
         ("bare", "at its last write", "2/about.json", {"2/arrays.npz": True, "2/about.json": False}),

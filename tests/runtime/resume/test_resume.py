@@ -47,6 +47,7 @@ def tried(folder: Path, **args: object) -> Report:
         ("frozen", "CKP702", "behind the first resume, step 3 is given the batch of step 2"),
         ("schedule", "CKP704", "step 2 has the learning rate"),
         ("anew", "CKP705", "begins anew; step 1 was committed"),
+        ("late", "CKP706", "behind the first resume, opt_state/m of step 1 is not what it was (2 of 2 arrays)"),
         ("stale", "CKP709", "`state()` of the step's `resumable` holds 2 arrays, and none moved in 4 steps"),
         ("partial", "CKP709", "lacks 1 array that the step carries over: state/m"),
     ],
@@ -75,6 +76,7 @@ def test_its_twin_and_a_step_without_a_run_of_its_own_are_clean(tmp_path: Path, 
         ),
         ("stuck", "and then its `save()` fails: FileExistsError: [Errno 17] File exists: '2'; step 1 was"),
         ("lenient", "and goes on from that torn step: "),
+        ("halves", "killed before the last rename of the save of step 3 (m.npz), and goes on from that torn step: "),
     ],
 )
 def test_a_save_that_can_be_torn_is_found(tmp_path: Path, saver: str, said: str) -> None:
@@ -88,6 +90,10 @@ def test_a_save_that_can_be_torn_is_found(tmp_path: Path, saver: str, said: str)
     [
         ("marked", "killed at its first write (step 2: 2/arrays.npz), before its last write (step 3: 3/DONE), at its"),
         ("pointed", "killed before the commit (step 2: latest), at its first write (step 3: 3/arrays.npz), before its"),
+        (
+            "both",
+            "killed before the commit (step 2), before its last rename (step 3: latest), at its first write (step 3",
+        ),
         ("unheard", "killed nowhere, taken up 2 times"),
     ],
 )

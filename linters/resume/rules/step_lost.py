@@ -2,8 +2,9 @@
 
 ## What it does
 `checkpoint resume` kills the run before the commit of a save, before the last of several renames, between its items,
-and while it finalises in the background; where a save has no such points, at its first write, before its last, and at its last. Whatever was saved
-and waited for before must be taken up, and of the save that did not end nothing, unless it was committed.
+and while it finalises in the background; where a save has no such points, at its first write, before its last, and at
+its last. Whatever was saved and waited for before must be taken up, and of the save that did not end nothing, unless it
+was committed.
 
 ## Why is this bad?
 Saves are where runs die: disks are full, machines are taken away. A restore that takes the torn step gives a state that

@@ -39,8 +39,9 @@ class Recomputed:
     digest of what the contract's file says now, `captures`: folder of a capture whose bound files are unchanged -> what
     it tells, None where it is none, `data`: manifest -> root; all only where they could be worked out. `metrics` and
     `verdicts`: unchanged file -> what it says now, None where it is no such file. `added`: folder of a checkpoint ->
-    files there that the record does not bind. `stated`: unchanged file of evidence -> the contract that it says it is
-    of, where it says that. `flags`: target -> those that the trainer gives the compiler there, where that is known.
+    files there that the record does not bind, `gone`: such a folder that cannot be looked into -> what stands there.
+    `stated`: unchanged file of evidence -> the contract that it says it is of, where it says that. `flags`:
+    target -> those that the trainer gives the compiler there, where that is known.
     `root`: what paths are shown below.
     """
 
@@ -50,6 +51,7 @@ class Recomputed:
     data: Mapping[str, str] = field(default_factory=dict)
     root: str = ""
     added: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    gone: Mapping[str, NoFile] = field(default_factory=dict)
     metrics: Mapping[str, Mapping[str, Metric] | None] = field(default_factory=dict)
     verdicts: Mapping[str, VerdictState | None] = field(default_factory=dict)
     stated: Mapping[str, Stated] = field(default_factory=dict)

@@ -45,6 +45,12 @@ class NoFileError(ContractLintError):
 
 _LINK = NoFile("is a symbolic link", "a symbolic link", "links are not followed: put the file there")
 _FOLDER = NoFile("is a folder", "a folder", "a record binds files")
+_LINKED = NoFile("is a symbolic link", "a link", "links are not followed: put the folder there")
+_GONE = NoFile(
+    "is not there",
+    "no folder",
+    "it may have been removed by `checkpoint.retention`, by a later run: keep what a record binds",
+)
 _OTHER = NoFile("is no file", "neither a file nor a folder", "a record binds files")
 
 
@@ -106,6 +112,18 @@ def names_below(root: Path, folder: str) -> Iterator[str]:
         yield from _names(at, folder)
     finally:
         os.close(at)
+
+
+def no_folder_below(root: Path, folder: str) -> NoFile | None:
+    """What keeps a folder from being looked into: it is not there, a link leads to it, it cannot be opened."""
+    try:
+        at = _folder(root, folder.split("/"), folder)
+    except NoFileError as error:
+        return _LINKED if (root / folder).is_symlink() else error.found
+    if at is None:
+        return _GONE
+    os.close(at)
+    return None
 
 
 def tree_digest(files: dict[str, FileDigest]) -> str:
@@ -191,7 +209,7 @@ def _step(at: int, name: str, wanted: int, root: Path, path: str) -> int | None:
         found = stat.S_IFMT(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
         if found == stat.S_IFLNK:
             behind = f"lies behind `{name}`, which is a symbolic link"
-            link = NoFile(behind, "what a link leads to", _LINK.help) if wanted == stat.S_IFDIR else _LINK
+            link = NoFile(behind, "a link", _LINKED.help) if wanted == stat.S_IFDIR else _LINK
             raise NoFileError(link, _place(root, path))
         if found != wanted:
             if wanted == stat.S_IFDIR:

@@ -4,6 +4,7 @@
 Looks for every file that the record names, below the folder that the record is about, and compares size and sha256.
 What stands in its place and is no file is not read: a symbolic link (none is followed), a folder, a file of a gigabyte
 or more that is nearly all hole, one that cannot be opened.
+A folder of a checkpoint that is gone, or a link, is one finding, whatever it held.
 In the folder of a checkpoint there may be no other file, since its root is the digest of all of them; where that is the
 whole project, other files are not asked for.
 
@@ -36,16 +37,29 @@ from ....contracts.finding import Finding
 from ....contracts.record import FileDigest
 from ...rule import Rule
 from ..evidence import RecordEvidence
-from ..files import NoFile
+from ..files import NoFile, start_of
 
 
 def check(evidence: RecordEvidence) -> Iterable[Finding]:
     if evidence.record is None or evidence.recomputed is None:
         return
-    there = evidence.recomputed.files
+    there, gone = evidence.recomputed.files, evidence.recomputed.gone
+    for folder, instead in gone.items():
+        held = sum(file.path.startswith(start_of(folder)) for file in evidence.record.files)
+        files = f"{held:,} bound file{'s' * (held != 1)}"
+        yield evidence.finding(
+            RULE,
+            f"the folder of a bound checkpoint {instead.said}",
+            subject=folder,
+            location=evidence.place(folder),
+            expected=f"a folder with {files}",
+            found=instead.what,
+            help=f"{instead.help}, or make the record of the newest step",
+        )
+    starts = tuple(map(start_of, gone))
     for file in evidence.record.files:
         now = there.get(file.path)
-        if now == file:
+        if now == file or file.path.startswith(starts):
             continue
         said, found, help = _now(file, now)
         yield evidence.finding(

@@ -15,7 +15,16 @@ from ....contracts.manifest import MANIFEST
 from ....contracts.record import FileDigest, Metric, Record
 from ....hlo_tools.capture import Capture, read_capture
 from ....linters.record.evidence import Captured, Recomputed
-from ....linters.record.files import NoFile, NoFileError, digest_below, lies_beside, names_below, size_below, start_of
+from ....linters.record.files import (
+    NoFile,
+    NoFileError,
+    digest_below,
+    lies_beside,
+    names_below,
+    no_folder_below,
+    size_below,
+    start_of,
+)
 from .build import device_of, flags_of_run, programs
 from .left_out import left_out
 from .metrics import MAX_BYTES, read_metrics
@@ -52,6 +61,7 @@ def recompute(record: Record, root: Path, tell: Callable[[str], None], note: Cal
         data=_data(record, root, whole),
         root=_shown_root(root),
         added=_added(record, root, files),
+        gone=_gone(record, root),
         metrics=_said_by(root, whole, (metric.source for metric in record.metrics.values()), metrics),
         verdicts=_said_by(root, whole, (verdict.source for verdict in record.verdicts), verdict_in),
         stated=stated(record, root, whole),
@@ -152,6 +162,12 @@ def _added(record: Record, root: Path, files: Mapping[str, object]) -> dict[str,
         if more:
             found[folder] = more
     return found
+
+
+def _gone(record: Record, root: Path) -> dict[str, NoFile]:
+    """Folders of checkpoints that cannot be looked into, and what stands there."""
+    folders = sorted({each.folder for each in record.checkpoints} - {"."})
+    return {folder: instead for folder in folders if (instead := no_folder_below(root, folder)) is not None}
 
 
 def _flags(record: Record) -> dict[str, list[str]]:

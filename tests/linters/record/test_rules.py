@@ -102,6 +102,12 @@ CASES: list[tuple[str, Change, str, Change]] = [
     ("EXP602", {"files_now": WHOLE | {"run/1/d": CUT}}, "1 B then, 0 B now", {"files_now": WHOLE}),
     ("EXP602", {"files_now": WHOLE | {"run/1/d": FLIPPED}}, "a bound file has another content", {"files_now": WHOLE}),
     ("EXP602", {"files_now": WHOLE | {"run/1/d": LINK}}, "a bound file is a symbolic link", {"files_now": WHOLE}),
+    (
+        "EXP602",
+        {"files_now": WHOLE | {"run/1/d": None}, "gone": {"run/1": LINK}},
+        "a bound checkpoint is a symbolic",
+        {},
+    ),
     ("EXP602", {"added": {"run/1": ["run/1/e"]}}, "the checkpoint run/1 has a file that was not in it", {"added": {}}),
     ("EXP603", {"contract": SECTION}, "the digest of the section name", {}),
     ("EXP603", {"checkpoints": [ROOT]}, "the digest of the checkpoint run/1", {}),
@@ -397,7 +403,7 @@ def judged(change: Change) -> list[Finding]:
     change = dict(change)
     now, says = (change.pop(name, None) for name in ("files_now", "says"))
     results = {name: change.pop(f"{name}_now", {}) for name in ("metrics", "verdicts", "captures", "data")}
-    results |= {name: change.pop(name, {}) for name in ("added", "stated", "flags")}
+    results |= {name: change.pop(name, {}) for name in ("added", "gone", "stated", "flags")}
     promised, called = (change.pop(name, None) for name in ("promised", "called"))
     record = small(**change)
     recomputed = Recomputed(WHOLE if now is None else now, says, **results)

@@ -96,6 +96,26 @@ def digest_below(root: Path, path: str, first: int | None = None) -> FileDigest 
     return FileDigest(path=path, sha256=digest.hexdigest(), bytes=size, grows=first is not None)
 
 
+def link_below(root: Path, path: str) -> FileDigest | None:
+    """Size and sha256 of the text of a link, as git has it: it is not followed. None where there is no link.
+
+    Raises as `digest_below`.
+    """
+    *folders, name = _parts(root, path)
+    at = _folder(root, folders, path)
+    if at is None:
+        return None
+    try:
+        text = os.fsencode(os.readlink(name, dir_fd=at))
+    except OSError as error:
+        if error.errno in (*_ABSENT, errno.EINVAL):  # EINVAL: it is there, and no link
+            return None
+        raise NoFileError(_unreadable(error), _place(root, path)) from error
+    finally:
+        os.close(at)
+    return FileDigest(path=path, sha256=hashlib.sha256(text).hexdigest(), bytes=len(text))
+
+
 def names_below(root: Path, folder: str) -> Iterator[str]:
     """The paths below `root` of all that is in a folder and is no folder itself: links too, which are not followed.
 
@@ -156,14 +176,7 @@ def _names(at: int, folder: str) -> Iterator[str]:
 
 def _opened(root: Path, path: str) -> int | None:
     """A descriptor of a regular file below `root`."""
-    reason = bad_name(path)
-    if reason is not None:
-        raise ContractLintError(
-            f"its path {reason}",
-            _place(root, path),
-            "a record names files below its folder, by names that can be shown",
-        )
-    *folders, name = path.split("/")
+    *folders, name = _parts(root, path)
     at = _folder(root, folders, path)
     if at is None:
         return None
@@ -183,6 +196,17 @@ def _opened(root: Path, path: str) -> int | None:
         hole = NoFile(said, "a file that is nearly all hole", "a record binds files that hold something")
         raise NoFileError(hole, _place(root, path))
     return found
+
+
+def _parts(root: Path, path: str) -> list[str]:
+    reason = bad_name(path)
+    if reason is not None:
+        raise ContractLintError(
+            f"its path {reason}",
+            _place(root, path),
+            "a record names files below its folder, by names that can be shown",
+        )
+    return path.split("/")
 
 
 def _folder(root: Path, folders: list[str], path: str) -> int | None:

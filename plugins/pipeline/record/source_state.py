@@ -9,7 +9,7 @@ from pathlib import Path
 from ....contracts.errors import ContractLintError
 from ....contracts.model import format_bytes
 from ....contracts.record import Author, SourceState
-from ....linters.record.files import digest_below, size_below
+from ....linters.record.files import digest_below, link_below, size_below
 from .git import GitError, commit_of, git, work_tree
 from .outputs import without_outputs
 
@@ -21,8 +21,9 @@ MOST_FILES = 2_000
 def source_state(folder: Path, results: Iterable[Path] = ()) -> SourceState:
     """The source that `folder` lies in; without a commit where git names none, and then why.
 
-    The digest is over the binary difference to the commit and each untracked file that is not ignored, by path. What
-    runs wrote is left out (`outputs`), and so are `results`: files and folders that the record binds as such.
+    The digest is over the binary difference to the commit and each untracked file that is not ignored, by path; of a
+    link over its text, as git does it. What runs wrote is left out (`outputs`), and so are `results`: files and folders
+    that the record binds as such.
     """
     try:
         root = work_tree(folder)
@@ -65,6 +66,10 @@ def _untracked(digest: hashlib._Hash, root: Path, paths: list[str]) -> str | Non
     for path in paths:
         shown = path.encode("utf-8", "replace").decode()
         try:
+            link = link_below(root, path)
+            if link is not None:
+                digest.update(f"link {link.sha256} {path}\n".encode())
+                continue
             size = size_below(root, path)
             if size is not None and size > MOST_UNTRACKED:
                 return f"{shown} is not tracked and has {format_bytes(size)}"

@@ -73,6 +73,28 @@ def test_where_there_is_no_repository_or_no_git(
     assert source_state(repository).undigested == "git took more than 0 seconds"
 
 
+def test_an_untracked_link_is_held_by_its_text_and_not_followed(repository: Path) -> None:
+    link = repository / "run"
+    (repository.parent / "big").mkdir()
+    texts = ["../big", "../gone", "a.py", "run"]
+    found = []
+    for text in texts:
+        link.symlink_to(text)
+        found.append(source_state(repository))
+        link.unlink()
+    link.write_text("../big")  # a file that holds the text of a link is no link
+    found.append(source_state(repository))
+    assert {(each.dirty, each.undigested) for each in found} == {(True, None)}
+    assert len({each.dirty_digest for each in found} - {None}) == len(found)
+    link.unlink()
+    link.symlink_to("../big")
+    (repository.parent / "big/x").write_text("x")
+    assert source_state(repository) == found[0]
+    link.unlink()
+    os.mkfifo(link)  # git lists no pipe
+    assert source_state(repository).dirty is False
+
+
 def test_a_commit_whose_files_cannot_be_compared_is_kept_with_the_reason(repository: Path) -> None:
     commit = git(repository, "rev-parse", "HEAD")
     blob = git(repository, "rev-parse", "HEAD:a.py")

@@ -16,7 +16,7 @@ from ..contracts.manifest import Provenance
 class Message(BaseModel):
     """Base of everything that crosses the process border."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings")
 
 
 class StepRequest(Message):

@@ -137,7 +137,9 @@ class _Test:
         loss = self.loss
         self.heard = unbroken.save or self.heard
         latest = _latest(self.work / "unbroken")
-        self.renames = latest is not None and Path(latest.folder).name in self.heard.commits
+        # Names that count something else (tokens, from 0) do not tell which finished step is committed.
+        named = latest is not None and latest.number == first
+        self.renames = latest is not None and named and Path(latest.folder).name in self.heard.commits
         legs = list(self._killed([(first + 1, [first]), (second + 1, [second]), (second + 1, [])]))
         meshes = self._meshes(first, loss)
         return ResumeFacts(

@@ -29,7 +29,9 @@ class Listener:
     """Hears a save from `arm` on, in any thread."""
 
     def __init__(self, folder: str | Path) -> None:
-        self._folder = os.path.realpath(folder)
+        # As it is called and as it is: a folder for temporary files may lie behind a link.
+        self._folders = {f"{path}{os.sep}" for path in (os.path.abspath(folder), os.path.realpath(folder))}
+        self._process = os.getpid()
         self._armed = self._returned = False
         self.seen = SaveSeen()
         self._counting = threading.Lock()
@@ -48,7 +50,13 @@ class Listener:
         self._armed = False
 
     def _heard(self, event: str, args: tuple[Any, ...]) -> None:
-        if not self._armed or event not in _WRITING or (event == "open" and not _writes(args)):
+        # A child that saves inherits this hook: the process to kill is its parent, and is not in the save.
+        if (
+            not self._armed
+            or os.getpid() != self._process
+            or event not in _WRITING
+            or (event == "open" and not _writes(args))
+        ):
             return
         path = self._below(args[1] if event in _TO else args[0])
         if path is not None:
@@ -64,7 +72,7 @@ class Listener:
         if not isinstance(path, (str, bytes, os.PathLike)):
             return None
         whole = os.path.abspath(os.fsdecode(path))
-        return whole[len(self._folder) + 1 :] if whole.startswith(f"{self._folder}{os.sep}") else None
+        return next((whole[len(folder) :] for folder in self._folders if whole.startswith(folder)), None)
 
 
 class Killer(Listener):

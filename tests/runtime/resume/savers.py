@@ -115,6 +115,31 @@ class Both(Pointed):
         os.replace(folder / "latest.partial", folder / "latest")
 
 
+class Tokens(Renamed):
+    """Renamed to the number of tokens seen; a step has 1,024."""
+
+    def save(self, folder: Path, step: int, arrays: Mapping[str, Any], about: Mapping[str, int]) -> None:
+        super().save(folder, 1024 * step, arrays, about)
+
+    def steps(self, folder: Path) -> list[int]:
+        return [number // 1024 for number in super().steps(folder)]
+
+    def load(self, folder: Path, step: int) -> Saved:
+        return super().load(folder, 1024 * step)
+
+
+class Forked(Renamed):
+    """In a process of its own."""
+
+    def save(self, folder: Path, step: int, arrays: Mapping[str, Any], about: Mapping[str, int]) -> None:
+        child = os.fork()
+        if not child:
+            super().save(folder, step, arrays, about)
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            raise RuntimeError("the saver did not end")
+
+
 class Halves(Renamed):
     """Two files that belong together, each renamed."""
 
@@ -166,5 +191,5 @@ class Unheard(Renamed):
 
 SAVERS: dict[str, Renamed] = {
     each.__name__.lower(): each()
-    for each in (Renamed, Bare, Marked, Unread, Stuck, Lenient, Pointed, Both, Halves, Flat, Unheard)
+    for each in (Renamed, Bare, Marked, Unread, Stuck, Lenient, Pointed, Both, Tokens, Forked, Halves, Flat, Unheard)
 }

@@ -46,6 +46,21 @@ def test_a_kill_is_where_it_is_said_to_be(
     assert point in heard.points and (found, there(tmp_path)) == (at, left)
 
 
+def test_a_folder_behind_a_link_is_heard(tmp_path: Path) -> None:
+    """Where temporary files lie may be one, and a saver may call it as it is or as it was told."""
+    for name in ("real", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "link").symlink_to("real")
+    heard = killed(tmp_path / "link", "renamed", "before the commit")
+    assert heard == killed(tmp_path / "other", "renamed", "before the commit") and heard[1] == "2"
+
+
+def test_a_child_that_saves_is_not_killed(tmp_path: Path) -> None:
+    command = [sys.executable, str(CHILD), str(tmp_path), "forked", "before the commit"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.endswith("not killed\n"), done.stderr[-2000:]
+
+
 def test_what_native_code_writes_has_no_points(tmp_path: Path) -> None:
     assert killed(tmp_path, "unheard", "none")[0].points == ()
 

@@ -94,6 +94,10 @@ def test_a_save_that_can_be_torn_is_found(tmp_path: Path, saver: str, said: str)
             "both",
             "killed before the commit (step 2), before its last rename (step 3: latest), at its first write (step 3",
         ),
+        (
+            "tokens",
+            "killed before the commit (step 2: 2048), at its first write (step 3: 3072.partial/arrays.npz), before",
+        ),
         ("unheard", "killed nowhere, taken up 2 times"),
     ],
 )

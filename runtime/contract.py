@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..contracts.model import Contract
 
 _TRIES = 16
-_ROOT_MARKS = ("pyproject.toml", ".git", "setup.py", "setup.cfg")
+ROOT_MARKS = ("pyproject.toml", ".git", "setup.py", "setup.cfg")
 
 
 def capture_contract(
@@ -145,7 +145,7 @@ def project_root(file: Path) -> Path:
     here = Path.cwd().resolve()
     if file.is_relative_to(here):
         return here
-    marked = (folder for folder in file.parents if any((folder / mark).exists() for mark in _ROOT_MARKS))
+    marked = (folder for folder in file.parents if any((folder / mark).exists() for mark in ROOT_MARKS))
     return next(marked, file.parent)
 
 

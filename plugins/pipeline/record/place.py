@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from pathlib import Path
 from ....contracts.errors import ContractLintError, visible
 from ....contracts.finding import Location
 from ....contracts.record import SUFFIX, Record, digest_in, sha256
-from ....contracts.record_file import parse_record, record_bytes
+from ....contracts.record_file import MAX_BYTES, parse_record, record_bytes
 from ....runtime.cache_places import FOLDER, cache_places, write_whole
+from ....runtime.contract import ROOT_MARKS
 
 RECORDS = "records"
 LATEST = "latest"
@@ -50,8 +52,20 @@ def kept(folder: Path, record: Record) -> Path:
     return path
 
 
+def project_here() -> Path:
+    """The project whose records are meant in the working folder: this folder, or the nearest above it that keeps
+    records, no higher than its root."""
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents):
+        if (folder / FOLDER / RECORDS).is_dir():
+            return folder
+        if any((folder / mark).exists() for mark in ROOT_MARKS):
+            break
+    return here
+
+
 def listed(root: Path, cache_dir: str | os.PathLike[str] | None = None) -> list[Path]:
-    """The files of all records of a project, oldest first."""
+    """The files of all records of a project, by when they were written."""
     found = []
     for place in cache_places(root, _chosen(cache_dir)).readable:
         found += records_in(place / RECORDS)
@@ -83,14 +97,15 @@ def find(named: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:
     """A record by its file, the first digits of its sha256, or `latest`. Raises ContractLintError for none or two."""
     if named.endswith(SUFFIX) or os.path.lexists(named):
         return Path(named)
-    there = listed(Path.cwd().resolve(), cache_dir)
+    root = project_here()
+    there = listed(root, cache_dir)
     if named == LATEST and there:
-        return there[-1]
+        return max(reversed(there), key=_made)  # of one second the one that was written last
     if _PREFIX.fullmatch(named):
         matching = [path for path in there if _begins(path, named)]
         if len({path.name for path in matching}) == 1:
             return matching[0]
-        odd = [path for path in no_files(Path.cwd().resolve(), cache_dir) if _begins(path, named)]
+        odd = [path for path in no_files(root, cache_dir) if _begins(path, named)]
         if odd and not matching:
             return odd[0]
         if matching:
@@ -128,7 +143,7 @@ def root_of(path: Path) -> Path:
     folder = path.resolve().parent
     if folder.name == RECORDS and folder.parent.name == FOLDER:
         return folder.parent.parent
-    return Path.cwd().resolve()
+    return project_here()
 
 
 def shown_path(path: Path) -> str:
@@ -144,6 +159,16 @@ def short(digest: str) -> str:
 
 def _chosen(cache_dir: str | os.PathLike[str] | None) -> Path | None:
     return Path(cache_dir).absolute() if cache_dir is not None else None
+
+
+def _made(path: Path) -> str:
+    """When the record in a file says that it was made; "" where it says nothing. Times of files are those of copies."""
+    try:
+        with path.open("rb") as file:
+            said = json.loads(file.read(MAX_BYTES))["predicate"]["created"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return said if isinstance(said, str) else ""
 
 
 def _changed(path: Path) -> float:

@@ -1,0 +1,53 @@
+"""Which record is meant: of which project, and which is the latest."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from contract_lint.contracts.record import Record
+from contract_lint.plugins.pipeline.record.place import find, kept, project_here, root_of
+
+from ...linters.record.small_record import small
+
+EARLY, LATE = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+
+
+@pytest.fixture(autouse=True)
+def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def keep(root: Path, *records: Record) -> list[Path]:
+    return [kept(root / ".contract-lint/records", record) for record in records]
+
+
+def test_the_latest_is_the_one_that_was_made_last_whatever_was_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    late, early = keep(tmp_path, small(created=LATE), small(created=EARLY))
+    for newest in (early, late):
+        for path in (early, late):
+            os.utime(path, (1.0, 2.0 if path == newest else 1.0))
+        assert find("latest") == late
+    same = keep(tmp_path, small(created=LATE, conclusion="of the same second, written later"))
+    os.utime(same[0], (1.0, 3.0))
+    assert find("latest") == same[0]
+    late.write_text("[")  # says nothing of when it was made
+    same[0].unlink()
+    assert find("latest") == early
+
+
+def test_records_are_those_of_the_project_that_the_folder_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (record,) = keep(tmp_path, small())
+    deep = tmp_path / "src" / "deep"
+    deep.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    assert project_here() == root_of(tmp_path / "elsewhere.record.json") == tmp_path.resolve()
+    assert find("latest").name == record.name
+    (tmp_path / "src" / "pyproject.toml").touch()  # a project of its own, without records
+    assert project_here() == deep.resolve()

@@ -27,10 +27,6 @@ def main(request: TrainRequest) -> int:
     except ContractLintError as error:
         return _failed(error)
     chosen.configure()
-    import jax
-
-    # With more devices than cores, steps that are dispatched ahead may wait for each other in collectives for good.
-    jax.config.update("jax_cpu_enable_async_dispatch", False)
     from ..build import make_mesh
     from ..request import MeshRequest, StepFailure
     from . import build

@@ -25,8 +25,6 @@ def child() -> Callable[..., Any]:
         env["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
         # XLA ends a program whose devices do not meet within 40 s, as on a machine that is busy with other work.
         env["XLA_FLAGS"] += f" --xla_cpu_collective_call_terminate_timeout_seconds={timeout}"
-        # Steps that are dispatched ahead may wait for each other there for good, where devices outnumber cores.
-        env["JAX_CPU_ENABLE_ASYNC_DISPATCH"] = "false"
         done = subprocess.run(
             [sys.executable, str(HERE / "children" / f"{name}.py")],
             env=env,

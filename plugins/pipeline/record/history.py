@@ -103,7 +103,7 @@ def history(
         if index.remade:
             notes.append(f"{shown_path(index.path or Path())} was damaged, and is made again from the records")
     rows = [row for row in found if name is None or fnmatch.fnmatchcase(row.name, name)]
-    rows.sort(key=lambda row: (row.created, row.digest))
+    rows.sort(key=lambda row: row.created)  # of one second in the order they were written, as `latest` has it
     return Listed(tuple(rows), tuple(unread), len(found) - len(rows), tuple(notes))
 
 

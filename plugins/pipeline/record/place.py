@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ....contracts.errors import ContractLintError, visible
 from ....contracts.finding import Location
-from ....contracts.record import SUFFIX, Record, digest_in, sha256
+from ....contracts.record import SUFFIX, TIME, Record, digest_in, sha256
 from ....contracts.record_file import MAX_BYTES, parse_record, record_bytes
 from ....runtime.cache_places import FOLDER, cache_places, write_whole
 from ....runtime.contract import ROOT_MARKS
@@ -168,7 +168,7 @@ def _made(path: Path) -> str:
             said = json.loads(file.read(MAX_BYTES))["predicate"]["created"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return said if isinstance(said, str) else ""
+    return said if isinstance(said, str) and re.fullmatch(TIME, said) else ""
 
 
 def _changed(path: Path) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from contract_lint.contracts.record import Record
+from contract_lint.plugins.pipeline.record.history import history
 from contract_lint.plugins.pipeline.record.place import find, kept, project_here, root_of
 
 from ...linters.record.small_record import small
@@ -35,9 +36,14 @@ def test_the_latest_is_the_one_that_was_made_last_whatever_was_copied(
     same = keep(tmp_path, small(created=LATE, conclusion="of the same second, written later"))
     os.utime(same[0], (1.0, 3.0))
     assert find("latest") == same[0]
-    late.write_text("[")  # says nothing of when it was made
+    assert [row.file for row in history().rows] == [early.name, late.name, same[0].name]
+    os.utime(same[0], (1.0, 0.5))
+    assert find("latest") == late
+    assert [row.file for row in history().rows] == [early.name, same[0].name, late.name]
     same[0].unlink()
-    assert find("latest") == early
+    for damaged in ("[", '{"predicate": {"created": "yesterday"}}'):  # says nothing of when it was made
+        late.write_text(damaged)
+        assert find("latest") == early
 
 
 def test_records_are_those_of_the_project_that_the_folder_is_in(

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -17,6 +18,8 @@ from .folders import PREFIX, made, removed
 
 FOLDER = ".contract-lint"
 CACHE = "cache"
+IGNORE = ".gitignore"
+_PLACE = re.compile(r".+-[0-9a-f]{12}", re.DOTALL)
 Say = Callable[[str], None]
 
 
@@ -27,7 +30,7 @@ class CachePlaces:
         self._chosen = chosen
         self._first = first_place(root, chosen)
         self._found: Path | None = None
-        others = [] if chosen is not None else [base / _name(root) for base in _user_cache()]
+        others = [] if chosen is not None else [base / place_name(root) for base in _user_cache()]
         self.readable = [self._first, *others]
         """Folders to look for what is kept, in order; they need not be there."""
 
@@ -78,7 +81,7 @@ def cache_places(root: Path, chosen: Path | None = None) -> CachePlaces:
 
 def first_place(root: Path, chosen: Path | None) -> Path:
     """`.contract-lint` in the project, or the project's part of the folder that was chosen."""
-    return root / FOLDER if chosen is None else chosen / _name(root)
+    return root / FOLDER if chosen is None else chosen / place_name(root)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -95,7 +98,7 @@ def _prepared(folder: Path) -> str | None:
     """Make a folder for captures ready, with a file for git that ignores it. Why it cannot be, else None."""
     try:
         (folder / CACHE).mkdir(parents=True, exist_ok=True)
-        ignore = folder / ".gitignore"
+        ignore = folder / IGNORE
         if not ignore.exists():
             write_whole(ignore, "*\n")
         removed(made(folder / CACHE, "try-"))
@@ -104,9 +107,14 @@ def _prepared(folder: Path) -> str | None:
     return None
 
 
-def _name(root: Path) -> str:
+def place_name(root: Path) -> str:
     """A folder name for a project among those of others: its own name and the digest of its place."""
     return f"{root.name or 'root'}-{hashlib.sha256(os.fsencode(root)).hexdigest()[:12]}"
+
+
+def is_place(folder: Path) -> bool:
+    """Whether a folder is the place of some project among those of others, by its name and what was made in it."""
+    return _PLACE.fullmatch(folder.name) is not None and (folder / IGNORE).is_file()
 
 
 def _user_cache() -> list[Path]:

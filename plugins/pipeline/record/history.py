@@ -74,7 +74,7 @@ def history(
     records are read, where there are many. Raises ContractLintError for an index that is none, and for one that was
     named and cannot be used.
     """
-    files = {digest: path for path in listed(project_here(), cache_dir) if (digest := digest_in(path.name))}
+    files = {digest: path for path in listed(project_here(cache_dir), cache_dir) if (digest := digest_in(path.name))}
     index, rows, notes = _opened(database, cache_dir)
     with closing(index):
         known = {row.digest: row for row in rows}
@@ -89,7 +89,7 @@ def history(
                 found.append(_row(path, digest, known.get(digest)))
             except ContractLintError as error:
                 unread.append(str(error).splitlines()[0])
-        unread += _refused(no_files(project_here(), cache_dir))
+        unread += _refused(no_files(project_here(cache_dir), cache_dir))
         there = {row.digest for row in found}
         new = [row for row in found if known.get(row.digest) is not row]
         try:
@@ -176,7 +176,7 @@ def _opened(database: str | None, cache_dir: str | os.PathLike[str] | None) -> t
 
 def _beside(cache_dir: str | os.PathLike[str] | None) -> Path | None:
     """The index beside the records, where there are any: in a folder that takes it, else where it may be read."""
-    places = cache_places(project_here(), Path(cache_dir).absolute() if cache_dir else None).readable
+    places = cache_places(project_here(cache_dir), Path(cache_dir).absolute() if cache_dir else None).readable
     places = [place for place in places if (place / RECORDS).is_dir()]
     taking = next((place for place in places if os.access(place, os.W_OK)), None)
     return next((place / DATABASE for place in (taking, *places) if place is not None), None)

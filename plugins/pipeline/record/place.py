@@ -13,7 +13,7 @@ from ....contracts.errors import ContractLintError, visible
 from ....contracts.finding import Location
 from ....contracts.record import SUFFIX, TIME, Record, digest_in, sha256
 from ....contracts.record_file import MAX_BYTES, parse_record, record_bytes
-from ....runtime.cache_places import FOLDER, cache_places, write_whole
+from ....runtime.cache_places import FOLDER, cache_places, is_place, place_name, write_whole
 from ....runtime.contract import ROOT_MARKS
 
 RECORDS = "records"
@@ -52,12 +52,12 @@ def kept(folder: Path, record: Record) -> Path:
     return path
 
 
-def project_here() -> Path:
+def project_here(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     """The project whose records are meant in the working folder: this folder, or the nearest above it that keeps
     records, no higher than its root."""
     here = Path.cwd().resolve()
     for folder in (here, *here.parents):
-        if (folder / FOLDER / RECORDS).is_dir():
+        if any((place / RECORDS).is_dir() for place in cache_places(folder, _chosen(cache_dir)).readable):
             return folder
         if any((folder / mark).exists() for mark in ROOT_MARKS):
             break
@@ -97,7 +97,7 @@ def find(named: str, cache_dir: str | os.PathLike[str] | None = None) -> Path:
     """A record by its file, the first digits of its sha256, or `latest`. Raises ContractLintError for none or two."""
     if named.endswith(SUFFIX) or os.path.lexists(named):
         return Path(named)
-    root = project_here()
+    root = project_here(cache_dir)
     there = listed(root, cache_dir)
     if named == LATEST and there:
         return max(reversed(there), key=_made)  # of one second the one that was written last
@@ -139,10 +139,18 @@ def record_data(path: Path) -> bytes:
 
 
 def root_of(path: Path) -> Path:
-    """The folder that the record in a file is about: the project that it is kept in, else the working folder."""
+    """The folder that the record in a file is about: the project that it is kept in or for, else the one in the working
+    folder. Raises ContractLintError where it is kept for a project that is not here."""
     folder = path.resolve().parent
     if folder.name == RECORDS and folder.parent.name == FOLDER:
         return folder.parent.parent
+    if folder.name == RECORDS and is_place(folder.parent):
+        here = Path.cwd().resolve()
+        for root in (here, *here.parents):
+            if place_name(root) == folder.parent.name:
+                return root
+        said = "is kept for a project that the working folder is not in"
+        raise ContractLintError(said, Location(shown_path(path)), "name its project with --root")
     return project_here()
 
 

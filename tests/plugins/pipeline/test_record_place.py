@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from contract_lint.contracts.errors import ContractLintError
 from contract_lint.contracts.record import Record
 from contract_lint.plugins.pipeline.record.history import history
-from contract_lint.plugins.pipeline.record.place import find, kept, project_here, root_of
+from contract_lint.plugins.pipeline.record.place import find, kept, project_here, records_folder, root_of
+from contract_lint.plugins.pipeline.record.verify import verify_record
 
 from ...linters.record.small_record import small
 
@@ -57,3 +59,45 @@ def test_records_are_those_of_the_project_that_the_folder_is_in(
     assert find("latest").name == record.name
     (tmp_path / "src" / "pyproject.toml").touch()  # a project of its own, without records
     assert project_here() == deep.resolve()
+
+
+def kept_for(root: Path, record: Record) -> Path:
+    """A record where the project takes none: in the user's cache folder."""
+    root.mkdir(parents=True)
+    (root / ".contract-lint").touch()
+    return kept(records_folder(root, None, lambda _: None), record)
+
+
+def test_records_in_the_users_cache_are_found_from_a_folder_below_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, other = tmp_path / "one" / "u", tmp_path / "other" / "u"
+    record = kept_for(project, small())
+    for folder in (project / "src" / "deep", other):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(project / "src" / "deep")
+    assert find("latest") == record
+    assert [row.file for row in history().rows] == [record.name]
+    monkeypatch.chdir(other)
+    assert history().rows == ()
+    with pytest.raises(ContractLintError, match="there is no record"):
+        find("latest")
+
+
+def test_a_record_in_the_users_cache_is_held_against_its_own_project_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, other = tmp_path / "one" / "u", tmp_path / "other" / "u"
+    record = kept_for(project, small())
+    for folder in (project / "src", other):
+        folder.mkdir(parents=True)
+    monkeypatch.chdir(project / "src")
+    assert root_of(record) == project.resolve()
+    monkeypatch.chdir(other)
+    with pytest.raises(ContractLintError, match="name its project with --root"):
+        verify_record(str(record))
+    assert verify_record(str(record), root=str(project)).findings
+    copied = tmp_path / "copied-0123456789ab" / "records" / record.name  # named as a place is, and none
+    copied.parent.mkdir(parents=True)
+    copied.write_bytes(record.read_bytes())
+    assert root_of(copied) == other.resolve()

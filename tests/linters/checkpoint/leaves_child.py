@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,14 +83,19 @@ def damages(folder: Path) -> Iterator[tuple[str, Callable[[Path], None]]]:
         if entry["value_metadata"]["value_type"] in ("jax.Array", "np.ndarray"):
             yield f"{name} a scalar", _entry(name, lambda entry: entry["value_metadata"].update(value_type="scalar"))
         for at, key in enumerate(entry["key_metadata"]):
-            other = 3 - key["key_type"]
-            change = lambda entry, at=at, other=other: entry["key_metadata"][at].update(key_type=other)  # noqa: E731
-            yield f"{name} with another key {at}", _entry(name, change)
+            yield f"{name} with another key {at}", _entry(name, partial(_retyped, at=at, kind=3 - key["key_type"]))
     if (folder / "w/zarr.json").is_file():
         for part in ("codecs", "index_codecs"):
             for at in range(2):
-                change = lambda array, part=part, at=at: array["codecs"][0]["configuration"][part].pop(at)  # noqa: E731
-                yield f"{part} without {at}", edited("w/zarr.json", change)
+                yield f"{part} without {at}", edited("w/zarr.json", partial(_uncoded, part=part, at=at))
+
+
+def _retyped(entry: Any, at: int, kind: int) -> None:
+    entry["key_metadata"][at].update(key_type=kind)
+
+
+def _uncoded(array: Any, part: str, at: int) -> None:
+    array["codecs"][0]["configuration"][part].pop(at)
 
 
 def _entry(name: str, change: Callable[[Any], object]) -> Callable[[Path], None]:

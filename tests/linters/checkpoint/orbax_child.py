@@ -76,7 +76,7 @@ for name, version3 in (("items", False), ("items3", True)):
         "data": ocp.JsonCheckpointHandler(),
         "rng": ocp.JaxRandomKeyCheckpointHandler(),
         "numpy": ocp.NumpyRandomKeyCheckpointHandler(),
-        "mine": ocp.JaxRandomKeyCheckpointHandler("root"),
+        "mine": ocp.JaxRandomKeyCheckpointHandler("seed"),
         "mean": ocp.ArrayCheckpointHandler(),
     }
     with ocp.CheckpointManager(OUT / name, item_handlers=handlers, item_names=tuple(handlers)) as manager:

@@ -93,8 +93,8 @@ def test_a_random_key_keeps_its_path_and_the_state_is_named_as_if_it_were_alone(
     shutil.copytree(made / "items/1/state", tmp_path / "a/state")
     (tmp_path / "a/commit_success.txt").touch()
     changes = compared(tmp_path / "a", made / "zarr")
-    keys = ["mine/root/checkpoint", "rng/jax_random_key/checkpoint"]
-    keys += ["mine/root_metadata/metadata", "rng/jax_random_key_metadata/metadata"]
+    keys = ["mine/seed/checkpoint", "rng/jax_random_key/checkpoint"]
+    keys += ["mine/seed_metadata/metadata", "rng/jax_random_key_metadata/metadata"]
     assert [(each.kind, each.path) for each in changes] == [("removed", path) for path in keys]
 
 

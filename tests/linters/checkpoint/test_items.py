@@ -163,7 +163,7 @@ def test_items_in_plain_zarr_by_orbax(made: Path, name: str, tmp_path: Path) -> 
     assert any("_METADATA is not there" in message for message in said(tmp_path / name))
 
 
-KEYS = ("rng/jax_random_key/checkpoint", "mine/root/checkpoint", "numpy/np_random_key/1")
+KEYS = ("rng/jax_random_key/checkpoint", "mine/seed/checkpoint", "numpy/np_random_key/1")
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ KEYS = ("rng/jax_random_key/checkpoint", "mine/root/checkpoint", "numpy/np_rando
         ("rng/jax_random_key/checkpoint", "rng/jax_random_key/checkpoint is not all there"),
         ("rng/jax_random_key", "rng is not all there: it is a random key, and no array is in rng/jax_random_key"),
         ("rng/jax_random_key_metadata", "rng is not all there: it is a random key, and rng/jax_random_key_metadata/"),
-        ("mine/root", "mine is not all there: it is a random key, and no array is in mine/root"),
+        ("mine/seed", "mine is not all there: it is a random key, and no array is in mine/seed"),
         ("numpy/np_random_key/d", "numpy/np_random_key is cut: a part of the index is gone"),
         ("numpy/np_random_key/manifest.ocdbt", "numpy/np_random_key/1 is not all there"),
         ("numpy/np_random_key/_METADATA", "numpy/np_random_key is not all there: _METADATA is not there"),
@@ -197,7 +197,7 @@ def test_a_part_of_a_random_key_is_lost(made: Path, tmp_path: Path, lost: str, e
 )
 def test_what_is_said_of_a_random_key(made: Path, tmp_path: Path, text: str, expected: str | None) -> None:
     shutil.copytree(made / "items/1", tmp_path / "1")
-    (tmp_path / "1/mine/root_metadata/metadata").write_text(text)
+    (tmp_path / "1/mine/seed_metadata/metadata").write_text(text)
     assert [expected is not None and expected in each for each in said(tmp_path / "1")] == [True] * bool(expected)
 
 

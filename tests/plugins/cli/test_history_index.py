@@ -7,6 +7,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -176,8 +177,7 @@ def test_without_room_there_is_no_index_and_nothing_is_left_of_it(recorded: Path
     before = {path.name for path in (recorded / ".contract-lint").iterdir()} - {"history.sqlite"}
 
     def run(*more: str) -> subprocess.CompletedProcess[str]:
-        nothing = (0, resource.RLIM_INFINITY)
-        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, nothing)  # noqa: E731
+        limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
         return subprocess.run([*command, *more], cwd=recorded, capture_output=True, text=True, preexec_fn=limit)
 
     (recorded / ".contract-lint/history.sqlite").unlink(missing_ok=True)

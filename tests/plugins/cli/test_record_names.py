@@ -7,12 +7,14 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from contract_lint.contracts.record import canonical, sha256
 from contract_lint.plugins.pipeline.record.timed import Timed
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+Edit = Callable[[dict[str, Any]], object]
 CREATE = ("record", "create", "c.contract.yaml", "--metrics", "m.jsonl", "--fail-on", "never")
 
 
@@ -69,20 +71,18 @@ def test_a_refusal_is_one_sentence_whatever_is_in_a_path(cli: Run, project: Path
     assert [line for line in more if not line.startswith("  help: ")] == []
 
 
-EDITS: list[Callable[[dict[str, object]], object]] = [
+EDITS: list[Edit] = [
     lambda d: d.update({ODD: 1}),
-    lambda d: d["subject"].append({**d["subject"][0], "name": ODD}),  # type: ignore[attr-defined, index]
-    lambda d: [d["subject"].append({**d["subject"][0], "name": f"{ODD}x"}) for _ in "12"],  # type: ignore[attr-defined, index]
-    lambda d: d["predicate"].update({ODD: 1}),  # type: ignore[attr-defined]
-    lambda d: d["predicate"].update(schema_version=ODD),  # type: ignore[attr-defined]
-    lambda d: d["predicate"]["metrics"].update({ODD: {"count": "x"}}),  # type: ignore[index]
+    lambda d: d["subject"].append({**d["subject"][0], "name": ODD}),
+    lambda d: [d["subject"].append({**d["subject"][0], "name": f"{ODD}x"}) for _ in "12"],
+    lambda d: d["predicate"].update({ODD: 1}),
+    lambda d: d["predicate"].update(schema_version=ODD),
+    lambda d: d["predicate"]["metrics"].update({ODD: {"count": "x"}}),
 ]
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_record_with_names_of_several_lines_is_refused_in_one(
-    cli: Run, project: Path, edit: Callable[[dict[str, object]], object]
-) -> None:
+def test_a_record_with_names_of_several_lines_is_refused_in_one(cli: Run, project: Path, edit: Edit) -> None:
     cli(*CREATE)
     statement = json.loads(made(project)[0].read_text())
     edit(statement)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -148,7 +149,7 @@ def test_a_disk_that_takes_no_more_is_one_sentence(tmp_path: Path) -> None:
     """Of the real trainer, whose libraries say it in errors of several kinds, and again when it ends."""
     (tmp_path / "c.contract.yaml").write_text(CONTRACT)
     command = [sys.executable, "-m", "contract_lint", "train", "c.contract.yaml", "--steps", "6", "--save-every", "2"]
-    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))  # noqa: E731
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
     done = subprocess.run(
         [*command, "--checkpoints", "run"], cwd=tmp_path, capture_output=True, text=True, preexec_fn=limit
     )

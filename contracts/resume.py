@@ -63,8 +63,7 @@ class SaveSeen(ResumeModel):
             "before its last write": several,
             "at its last write": several,
         }
-        first, *others = OF_A_COMMIT
-        of_a_commit: tuple[KillPoint, ...] = (first, "before its last rename", *others)
+        of_a_commit = dict.fromkeys((*OF_RENAMES, *OF_A_COMMIT))
         order = (*of_a_commit, *OF_WRITES) if self.commits else (*OF_WRITES, *of_a_commit)
         return tuple(point for point in order if there[point])
 

@@ -173,10 +173,14 @@ class Checkpoint:
         return {path: leaf for path, leaf in self.leaves.items() if leaf.kind == "array"}
 
     @property
+    def place(self) -> Path:
+        """The folder of the step, or the one file that it is."""
+        return Path(self.path, self.step.folder) if self.steps else Path(self.path)
+
+    @property
     def folder(self) -> Path:
         """Where the files of the step lie."""
-        path = Path(self.path)
-        return path / self.step.folder if self.steps else path if path.is_dir() else path.parent
+        return self.place if self.place.is_dir() else self.place.parent
 
     @property
     def latest(self) -> Step | None:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..checkpoint.root import PARAMETERS
 from ..checkpoint.slots import LIKE_PARAMETERS
 
-_PARAMETERS = "params"
 _COUNTED = frozenset({"step", "steps", "count", "rng", "key", "keys", "seed", "tokens", "epoch", "iteration"})
 """What the last name of a leaf says that is no parameter of a state without `params`."""
 
@@ -45,7 +45,7 @@ class Kinds:
     def parameters(self) -> frozenset[str]:
         """The parameters: those below `params`, else all beside an optimizer's state that are no counts and keys."""
         free = [path for path in self.paths if not _names_a_slot(path)]
-        below = {path for path in free if _PARAMETERS in path.split("/")}
+        below = {path for path in free if PARAMETERS in path.split("/")}
         if below or len(free) == len(self.paths):
             return frozenset(below)
         return frozenset(path for path in free if path.rpartition("/")[2] not in _COUNTED)
@@ -53,7 +53,7 @@ class Kinds:
     @cached_property
     def slots(self) -> frozenset[str]:
         """The optimizer's state: named so, or named as a parameter behind something else."""
-        ends = {path.split(f"{_PARAMETERS}/", 1)[-1] for path in self.parameters}
+        ends = {path.split(f"{PARAMETERS}/", 1)[-1] for path in self.parameters}
         rest = [path for path in self.paths if path not in self.parameters]
         return frozenset(path for path in rest if _names_a_slot(path) or _tails(path) & ends)
 

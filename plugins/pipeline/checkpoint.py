@@ -46,7 +46,7 @@ def check_checkpoint(
     checkpoint = read_checkpoint(path, step=step, commit=section.commit if section is not None else "rename")
     compared = None
     if digests is not None:
-        compared = Digests(digests, read_manifest(digests), _digests(_place(checkpoint), [Path(digests)], on_progress))
+        compared = Digests(digests, read_manifest(digests), _digests(checkpoint.place, [Path(digests)], on_progress))
     evidence = CheckpointEvidence(checkpoint, loaded, compared, _observed(checkpoint, section))
     summary = summary_of(evidence)
     return report(
@@ -72,10 +72,6 @@ def digests_of(path: str, step: int | None, output: str | None, on_progress: Tol
     if not folder.path.is_file():
         folder.files()  # links, pipes and holes are refused
     return _digests(Path(folder.shown), [Path(output)] if output else [], on_progress)
-
-
-def _place(checkpoint: Checkpoint) -> Path:
-    return Path(checkpoint.path, checkpoint.step.folder) if checkpoint.steps else Path(checkpoint.path)
 
 
 def _digests(folder: Path, without: Sequence[Path], on_progress: Told | None) -> DataManifest:

@@ -18,6 +18,7 @@ from ..request import StepFailure
 from ..run.functions import context_of
 from ..run.loop import Arguments, Loop
 from ..step import NormalisedStep
+from .hook import is_key, words
 
 ITEM = "state"
 
@@ -95,7 +96,7 @@ def _plain(tree: Any) -> dict[str, Any]:
         inner = found
         for name in above:
             inner = inner.setdefault(name, {})
-        inner[last] = _words(leaf)
+        inner[last] = words(leaf) if isinstance(leaf, jax.Array) else np.asarray(leaf)
     return found
 
 
@@ -109,14 +110,6 @@ def _filled(tree: Any, plain: Mapping[str, Any]) -> Any:
             value = value[name]
         if not isinstance(leaf, jax.Array) or not leaf.committed:
             value = jnp.asarray(jax.device_get(value))
-        return jax.random.wrap_key_data(value, impl=jax.random.key_impl(leaf)) if _is_key(leaf) else value
+        return jax.random.wrap_key_data(value, impl=jax.random.key_impl(leaf)) if is_key(leaf) else value
 
     return jax.tree_util.tree_map_with_path(one, tree)
-
-
-def _is_key(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
-def _words(leaf: Any) -> Any:
-    return jax.random.key_data(leaf) if _is_key(leaf) else leaf if isinstance(leaf, jax.Array) else np.asarray(leaf)

@@ -122,7 +122,11 @@ class Hook:
         )
 
 
+def is_key(leaf: Any) -> bool:
+    """Whether it is an array of typed random keys."""
+    return isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
 def words(leaf: Any) -> Any:
     """An array, random keys as their words."""
-    is_key = isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-    return jax.random.key_data(leaf) if is_key else leaf
+    return jax.random.key_data(leaf) if is_key(leaf) else leaf

@@ -66,9 +66,9 @@ _INFORMS = ("unstored", "unread")
 
 def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
     checkpoint = evidence.checkpoint
+    older = [step for step in checkpoint.steps if step.state == "committed" and step != checkpoint.step]
     said = checkpoint.absent_items or any(hole.kind not in _INFORMS for item in checkpoint.items for hole in item.holes)
     if not checkpoint.arrays and not said and checkpoint.step.state == "committed":
-        older = [step for step in checkpoint.steps if step.state == "committed" and step != checkpoint.step]
         what = "holds no array: there is no state to restore"
         help = f"restore another step: --step {older[-1].number} reads it" if older else "restore another checkpoint"
         if any(item.holes for item in checkpoint.items):
@@ -82,9 +82,8 @@ def check(evidence: CheckpointEvidence) -> Iterable[Finding]:
             found=", ".join(item.name for item in checkpoint.items if item.name) or "nothing",
             help=help,
         )
-    committed = [step.folder for step in checkpoint.steps if step.state == "committed" and step != checkpoint.step]
-    others = f" ({in_a_line(committed[::-1], SHOWN)})" if committed else ""
-    for item in evidence.checkpoint.items:
+    others = f" ({in_a_line([step.folder for step in older[::-1]], SHOWN)})" if older else ""
+    for item in checkpoint.items:
         by_file: dict[tuple[str, str], list[Hole]] = {}
         for hole in item.holes:
             by_file.setdefault((hole.kind, hole.where if hole.kind in _OF_FILES else ""), []).append(hole)

@@ -85,7 +85,7 @@ class Bound:
         if found.step.state != "committed":
             said = f"{found.step.folder} is not committed: {found.step.why}"
             raise ContractLintError(said, Location(path), "a record binds what is complete")
-        folder = Path(path, found.step.folder) if found.steps else Path(path)
+        folder = found.place
         if folder.is_file():
             raise ContractLintError("is a file, and a checkpoint is a folder", Location(path), "bind it with --file")
         self.results += [self.root / self.name(Path(path, each.folder)) for each in found.steps]

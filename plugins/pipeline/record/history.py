@@ -74,8 +74,9 @@ def history(
     records are read, where there are many. Raises ContractLintError for an index that is none, and for one that was
     named and cannot be used.
     """
-    files = {digest: path for path in listed(project_here(cache_dir), cache_dir) if (digest := digest_in(path.name))}
-    index, rows, notes = _opened(database, cache_dir)
+    root = project_here(cache_dir)
+    files = {digest: path for path in listed(root, cache_dir) if (digest := digest_in(path.name))}
+    index, rows, notes = _opened(root, database, cache_dir)
     with closing(index):
         known = {row.digest: row for row in rows}
         unknown = [digest for digest, path in files.items() if not _is_of(path, known.get(digest))]
@@ -89,7 +90,7 @@ def history(
                 found.append(_row(path, digest, known.get(digest)))
             except ContractLintError as error:
                 unread.append(str(error).splitlines()[0])
-        unread += _refused(no_files(project_here(cache_dir), cache_dir))
+        unread += _refused(no_files(root, cache_dir))
         there = {row.digest for row in found}
         new = [row for row in found if known.get(row.digest) is not row]
         try:
@@ -156,10 +157,12 @@ def first_metric(row: Row, beginnings: Sequence[str]) -> Metric | None:
     return next((m for begin in beginnings for name, m in row.metrics.items() if name.startswith(begin)), None)
 
 
-def _opened(database: str | None, cache_dir: str | os.PathLike[str] | None) -> tuple[History, list[Row], list[str]]:
+def _opened(
+    root: Path, database: str | None, cache_dir: str | os.PathLike[str] | None
+) -> tuple[History, list[Row], list[str]]:
     """The index, its rows, and what there is to say of it."""
     notes: list[str] = []
-    path = Path(database) if database is not None else _beside(cache_dir)
+    path = Path(database) if database is not None else _beside(root, cache_dir)
     try:
         index = History(path, ours=database is None)
         try:
@@ -174,9 +177,9 @@ def _opened(database: str | None, cache_dir: str | os.PathLike[str] | None) -> t
     return History(None), [], notes
 
 
-def _beside(cache_dir: str | os.PathLike[str] | None) -> Path | None:
+def _beside(root: Path, cache_dir: str | os.PathLike[str] | None) -> Path | None:
     """The index beside the records, where there are any: in a folder that takes it, else where it may be read."""
-    places = cache_places(project_here(cache_dir), Path(cache_dir).absolute() if cache_dir else None).readable
+    places = cache_places(root, Path(cache_dir).absolute() if cache_dir else None).readable
     places = [place for place in places if (place / RECORDS).is_dir()]
     taking = next((place for place in places if os.access(place, os.W_OK)), None)
     return next((place / DATABASE for place in (taking, *places) if place is not None), None)
